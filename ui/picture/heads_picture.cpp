@@ -129,8 +129,8 @@ void sort_combo(std::size_t& sort, const MethodNames& names) {
 }
 
 void layer_combo(HeadsState& m, const TensorFileInfo& info) {
-  if (info.layers.size() < 2) return;
   if (m.layer >= static_cast<int>(info.layers.size())) m.layer = -1;
+  if (info.layers.size() < 2) return;
   beside_if_fits(px(116));
   const WithField f(Face::label);
   const bool are_sequences = info.layers.front().sequence >= 0;

@@ -393,6 +393,19 @@ CASE(maps, two_bad_heads_of_270) {
   }
 }
 
+/// All heads are shown if another file has only one layer, and not the chosen one.
+CASE(maps, layer_of_another_file) {
+  hand.open(all_heads());
+  hand.show(&View::heads_show, HeadsShow::outputs);
+  hand.choose(heatmap + "##heads layer", "###layer 1");
+  hand.open_files({file_with_two_bad_heads(hand.folder, 1, 2)});
+  hand.view().show_tensors = false;
+  hand.view().picture = PictureKind::heads;
+  await_heads(hand);
+  hand.frames(3);
+  hand.check(hand.exists(card(0)) && hand.exists(card(1)), "both heads of the file's one layer");
+}
+
 /// No outliers among heads, or two, or three; a single head has none.
 CASE(maps, no_head_stands_apart) {
   std::vector<HeadRow> rows(40);
