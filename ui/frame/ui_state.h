@@ -127,7 +127,7 @@ struct ShownHeads {
 /// State of the picture of all heads.
 struct HeadsState {
   int layer = -1;                                ///< layer on show; -1: all
-  bool stopped = false;                          ///< the search was stopped
+  std::string stopped;                           ///< file whose search was stopped
   ShownHeads<HeadRow> outputs{unusual_measure};  ///< `sort` is an index of `head_measures`
   float largest = 0, largest_relative = 0;       ///< the largest finite error of all pictures, and over its head's RMS output
   std::vector<HeadOutlier> outliers;             ///< heads of `outputs` that stand apart

@@ -159,25 +159,27 @@ void range_combo(HeadsRange& range) {
   choice_combo("##heads range", ranges, heads_range_names, 116, range);
 }
 
-/// Number of finished heads, and a button that stops or resumes the search.
+/// Number of finished heads of the file, and a button that stops or resumes the search.
 template <class Row>
-void progress(HeadsState& m, const FoundHeads<Row>& heads, Requests& requests) {
+void progress(HeadsState& m, const std::string& file, const FoundHeads<Row>& heads, Requests& requests) {
+  const bool stopped = m.stopped == file;
   const std::size_t found = heads.rows ? heads.rows->size() : 0;
   const bool all = heads.all > 0 && found >= static_cast<std::size_t>(heads.all);
   const std::string text =
       all             ? fmt::format("{} heads", found)
-      : heads.all > 0 ? fmt::format("{} of {} heads", found, heads.all) + (m.stopped ? "" : time_left(heads.seconds_left))
+      : heads.all > 0 ? fmt::format("{} of {} heads", found, heads.all) + (stopped ? "" : time_left(heads.seconds_left))
+      : stopped       ? "stopped"
                       : "looking at the heads";
   beside_if_fits(text_width(Face::small, text) + (all ? 0 : px(64)));
   ImGui::AlignTextToFramePadding();
   label(Face::small, colours().secondary, text);
   if (all) return;
   ImGui::SameLine();
-  if (push_button(m.stopped ? "go on###heads stop" : "stop###heads stop", false, {px(56), 0})) {
-    m.stopped = !m.stopped;
-    requests.side.stop_heads = m.stopped;
+  if (push_button(stopped ? "go on###heads stop" : "stop###heads stop", false, {px(56), 0})) {
+    m.stopped = stopped ? "" : file;
+    requests.side.stop_heads = !stopped;
   }
-  explain(m.stopped ? "Computes the heads that are missing." : "Stops; the heads that were found stay.");
+  explain(stopped ? "Computes the heads that are missing." : "Stops; the heads that were found stay.");
 }
 
 /// The deviation of a as a small picture; adjacent pixels of one colour are one rectangle.
@@ -308,7 +310,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
   sort_combo(m.outputs.sort, m.names);
   if (!grid) layer_combo(m, info);
   if (!grid) range_combo(session.view.heads_range);
-  progress(m, heads, requests);
+  progress(m, session.experiment.problem.input.file, heads, requests);
   draw_outliers(session, info, m, heads.all > 0 && heads.rows && static_cast<int>(heads.rows->size()) == heads.all);
   if (grid) {
     const int head = draw_measure_grid(m, info, session.experiment.problem.input.index);
@@ -352,7 +354,7 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests&
   const KvView heads = found_of(input.side.kv, kv_question(session.experiment));
   refresh(m.kv, heads.rows, m.layer);
   layer_combo(m, input.choices.tensors);
-  progress(m, heads, requests);
+  progress(m, session.experiment.problem.input.file, heads, requests);
   const int open = session.experiment.problem.input.index;
   if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open))
     open_head(session, clicked->head, clicked->shape);
@@ -382,9 +384,10 @@ void draw_heads(const Frame& frame, const Box& room) {
   const std::string why = why_no_heads(frame.session, frame.input);
   if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why);
   const HeadsShow shown = shown_of(frame.session, frame.input);
-  if (shown == HeadsShow::kv_cache && !m.stopped) frame.requests.side.kv = heads_of_file(kv_question(frame.session.experiment));
+  const bool stopped = m.stopped == frame.session.experiment.problem.input.file;
+  if (shown == HeadsShow::kv_cache && !stopped) frame.requests.side.kv = heads_of_file(kv_question(frame.session.experiment));
   const bool outputs = shown == HeadsShow::outputs || shown == HeadsShow::grid;
-  if (outputs && !m.stopped) frame.requests.side.heads = heads_of_file(frame.session.experiment);
+  if (outputs && !stopped) frame.requests.side.heads = heads_of_file(frame.session.experiment);
   show_switch(frame.session, frame.input);
   switch (shown) {
     case HeadsShow::grid:

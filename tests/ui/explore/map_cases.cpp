@@ -521,9 +521,25 @@ CASE(maps, kv_table_in_parts) {
   hand.check(hand.place(kv_row(5), 0.5f).y < hand.place(kv_row(2), 0.5f).y, "what has no finite error stands first");
   hand.check(hand.place(kv_row(2), 0.5f).y < hand.place(kv_row(3), 0.5f).y, "then by their places");
   hand.leaves("stop", [&] { hand.click(heatmap + "###heads stop"); });
-  hand.check(hand.stage.state->heads.stopped, "the search stops");
+  hand.check(!hand.stage.state->heads.stopped.empty(), "the search stops");
   hand.leaves("go on", [&] { hand.click(heatmap + "###heads stop"); });
-  hand.check(!hand.stage.state->heads.stopped, "and goes on");
+  hand.check(hand.stage.state->heads.stopped.empty(), "and goes on");
+}
+
+/// A stopped search without a head is not described as one that goes on; the heads of another file are searched.
+CASE(maps, heads_stopped) {
+  const std::string stop = heatmap + "###heads stop";
+  hand.stage.resize(1600, 1000);
+  hand.open(all_heads());
+  hand.tell().side.heads = nullptr;
+  hand.frames(4);
+  const float before = hand.place(stop, 0).x;
+  hand.leaves("stop", [&] { hand.click(stop); });
+  hand.check(hand.place(stop, 0).x < before, "the text beside the button is the shorter one");
+  hand.stage.told.reset();
+  hand.open_files({file_with_two_bad_heads(hand.folder, 1, 2)});
+  hand.view().picture = PictureKind::heads;
+  hand.check(await_heads(hand).all == 2, "another file's heads are found");
 }
 
 /// Layers and heads as a tree in the head chooser.
