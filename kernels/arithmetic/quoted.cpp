@@ -10,17 +10,6 @@ constexpr std::size_t longest = 80;
 /// True for the control characters of C0 and C1, and DEL.
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-/// Number of bytes of `text` that fit into a message, whole characters only.
-std::size_t room_for(std::string_view text) {
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const std::size_t next = size + decoded(text, size).value_or(Decoded{}).bytes;
-    if (next > longest) break;
-    size = next;
-  }
-  return size;
-}
-
 }  // namespace
 
 std::optional<Decoded> decoded(std::string_view text, std::size_t first) {
@@ -41,6 +30,16 @@ std::optional<Decoded> decoded(std::string_view text, std::size_t first) {
   return Decoded{c, bytes};
 }
 
+std::string_view first_characters(std::string_view text, std::size_t most) {
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const std::size_t next = size + decoded(text, size).value_or(Decoded{}).bytes;
+    if (next > most) break;
+    size = next;
+  }
+  return text.substr(0, size);
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
@@ -53,8 +52,8 @@ std::string printable(std::string_view text) {
 }
 
 std::string in_quotes(std::string_view text) {
-  const std::size_t shown = room_for(text);
-  return std::string("'").append(printable(text.substr(0, shown))).append(text.size() > shown ? "...'" : "'");
+  const std::string_view shown = first_characters(text, longest);
+  return std::string("'").append(printable(shown)).append(shown.size() < text.size() ? "...'" : "'");
 }
 
 std::string with_full_stop(std::string text) {

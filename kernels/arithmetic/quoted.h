@@ -19,6 +19,9 @@ struct Decoded {
 /// Decodes the character at `first`; nullopt if the bytes are not valid, shortest UTF-8.
 std::optional<Decoded> decoded(std::string_view text, std::size_t first);
 
+/// The whole characters at the beginning of `text` that fit into `most` bytes.
+std::string_view first_characters(std::string_view text, std::size_t most);
+
 /// `text` with a question mark for every control character and every invalid byte of UTF-8.
 std::string printable(std::string_view text);
 

@@ -7,6 +7,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "ui/controls/controls.h"
 #include "ui/picture/heatmap_view.h"
@@ -107,7 +108,7 @@ void edit_name(ImVec2 at, float width, std::string& name, PinState& state) {
   const bool entered = ImGui::InputText("##pin name", &state.typed_name, ImGuiInputTextFlags_EnterReturnsTrue);
   explain("The pin's name. Enter accepts it, Esc cancels.");
   constexpr std::size_t longest = 80;
-  if (entered && !state.typed_name.empty()) name = state.typed_name.substr(0, longest);
+  if (entered && !state.typed_name.empty()) name = first_characters(state.typed_name, longest);
   if (entered || ImGui::IsKeyPressed(ImGuiKey_Escape) || ImGui::IsItemDeactivated()) state.renamed = -1;
 }
 

@@ -105,6 +105,14 @@ CASE(pins, rename_and_delete) {
         hand.enter("my kernel");
       },
       [](Session& s) { s.pins[1].name = "my kernel"; });
+  hand.changes(
+      "a long name",
+      [&] {
+        hand.choose(entry(2, "###menu"), "rename");
+        hand.frames(2);
+        hand.enter(std::string(79, 'x') + "é");
+      },
+      [](Session& s) { s.pins[2].name = std::string(79, 'x'); });
   hand.leaves("Esc keeps the name", [&] {
     hand.choose(entry(0, "###menu"), "rename");
     hand.frames(2);
