@@ -146,35 +146,28 @@ void colour_controls(ImVec4* c, const Palette& p) {
   c[ImGuiCol_TabSelectedOverline] = c[ImGuiCol_TabDimmedSelectedOverline] = vec(p.accent);
   c[ImGuiCol_DockingPreview] = c[ImGuiCol_DragDropTargetBg] = vec(p.accent, 0.25f);
   c[ImGuiCol_DragDropTarget] = c[ImGuiCol_UnsavedMarker] = c[ImGuiCol_NavWindowingHighlight] = vec(p.accent);
-  c[ImGuiCol_PlotLines] = c[ImGuiCol_PlotHistogram] = vec(p.secondary);
-  c[ImGuiCol_PlotLinesHovered] = c[ImGuiCol_PlotHistogramHovered] = vec(p.accent);
 }
 
-/// Lengths at scale 1: an 8-pixel grid, small corners, no nested boxes.
+/// Lengths at scale 1 that differ from ImGui's: an 8-pixel grid, small corners, no nested boxes.
 void set_lengths(ImGuiStyle& s) {
   s.WindowPadding = {12, 8};
   s.FramePadding = {8, 4};
   s.ItemSpacing = {8, 8};
   s.ItemInnerSpacing = {8, 4};
-  s.CellPadding = {4, 2};
   s.IndentSpacing = 16;
   s.ScrollbarSize = 10;
-  s.GrabMinSize = 12;
   s.WindowRounding = s.PopupRounding = 4;
   s.FrameRounding = s.TabRounding = s.SelectableRounding = s.MenuItemRounding = 3;
   s.GrabRounding = s.ScrollbarRounding = 8;
-  s.ChildRounding = 0;
-  s.WindowBorderSize = s.ChildBorderSize = s.FrameBorderSize = 0;
-  s.PopupBorderSize = s.SeparatorSize = s.DockingSeparatorSize = 1;
-  s.TabBarBorderSize = 1;
+  s.WindowBorderSize = s.ChildBorderSize = 0;
+  s.DockingSeparatorSize = 1;
   s.TabBarOverlineSize = 2;
   s.SeparatorTextPadding = {0, 4};
   s.SeparatorTextBorderSize = 1;
-  s.HoverDelayShort = 0.15f;
   s.HoverDelayNormal = 0.45f;
 }
 
-/// Style of plots: faint grid, no frame, no background.
+/// Style of the parts of plots that `begin_plot` shows: faint grid, no frame, no background.
 void style_plots(const Palette& p, float scale) {
   ImPlotStyle& s = ImPlot::GetStyle();
   s = ImPlotStyle();
@@ -182,22 +175,10 @@ void style_plots(const Palette& p, float scale) {
   s.PlotMinSize = {48 * scale, 32 * scale};
   s.PlotBorderSize = 0;
   s.MinorAlpha = 0.6f;  // ImPlot treats custom ticks as minor ticks
-  s.MajorTickLen = s.MinorTickLen = {0, 0};
   s.PlotPadding = {0, 0};
-  s.LabelPadding = {6 * scale, 4 * scale};
-  s.LegendPadding = s.MousePosPadding = {8 * scale, 8 * scale};
-  s.LegendInnerPadding = s.AnnotationPadding = {4 * scale, 4 * scale};
-  s.FitPadding = {0, 0.05f};
-  ImVec4* c = s.Colors;
-  c[ImPlotCol_FrameBg] = c[ImPlotCol_PlotBg] = c[ImPlotCol_PlotBorder] = c[ImPlotCol_AxisBg] = vec(p.panel, 0);
-  c[ImPlotCol_LegendBg] = vec(p.panel, 0.8f);
-  c[ImPlotCol_LegendBorder] = vec(p.line, 0);
-  c[ImPlotCol_TitleText] = vec(p.text);
-  c[ImPlotCol_LegendText] = c[ImPlotCol_InlayText] = c[ImPlotCol_AxisText] = vec(p.secondary);
-  c[ImPlotCol_AxisGrid] = c[ImPlotCol_AxisTick] = vec(p.line);
-  c[ImPlotCol_AxisBgHovered] = vec(p.accent, 0.10f);
-  c[ImPlotCol_AxisBgActive] = vec(p.accent, 0.20f);
-  c[ImPlotCol_Selection] = c[ImPlotCol_Crosshairs] = vec(p.accent);
+  s.Colors[ImPlotCol_PlotBg] = vec(p.panel, 0);
+  s.Colors[ImPlotCol_AxisText] = vec(p.secondary);
+  s.Colors[ImPlotCol_AxisGrid] = vec(p.line);
 }
 
 /// True if the context's style already has the theme and scale; they are stored nowhere else.
