@@ -25,11 +25,8 @@ double held_m(const RescaleMap& map, int tile, int row) {
   return static_cast<double>(map.m[cell_index(tile, held_rows(map), row)]);
 }
 
-/// True if a run of split_kv begins at this tile: nothing is rescaled there.
-bool begins_run(const Experiment& e, int tiles, int tile) {
-  const int run = e.a.algorithm == Algorithm::split_kv ? (tiles - 1) / std::max(1, e.a.splits) + 1 : tiles;
-  return tile % run == 0;
-}
+/// True if a run of tiles begins at this tile: nothing is rescaled there.
+bool begins_run(const Experiment& e, int tile) { return tile % tiles_of_a_run(e.a, key_count(e.problem)) == 0; }
 
 void set_axes(RescaleState& m, const Experiment& e, int tiles, int rows, int computed, int row_step) {
   m.rows = rows;
@@ -45,7 +42,7 @@ struct RunningMax {
 };
 RunningMax running_max(const Result& r, int tile, int held_row) {
   const RescaleMap& map = r.rescale_map;
-  return {begins_run(r.experiment, map.tiles, tile) ? none : held_m(map, tile - 1, held_row), held_m(map, tile, held_row)};
+  return {begins_run(r.experiment, tile) ? none : held_m(map, tile - 1, held_row), held_m(map, tile, held_row)};
 }
 
 void take_moves(RescaleState& m, const Result& r) {

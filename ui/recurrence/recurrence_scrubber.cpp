@@ -24,12 +24,9 @@ std::string five_digits(double x) {
 
 /// True if a tile has no state before it: the first of a row or of a run of split_kv.
 bool begins(const Result& r, int index) {
-  const Method& a = r.experiment.a;
-  if (index == 0 || a.algorithm != Algorithm::split_kv) return index == 0;
-  const auto& tiles = r.trace.tiles;
-  const int per_run = std::max(1, (r.rescales.tiles - 1) / std::max(1, a.splits) + 1);
-  const auto run = [&](int i) { return tiles[static_cast<std::size_t>(i)].tile / per_run; };
-  return run(index) != run(index - 1);
+  const int per_run = tiles_of_a_run(r.experiment.a, key_count(r.experiment.problem));
+  const auto run = [&](int i) { return r.trace.tiles[static_cast<std::size_t>(i)].tile / per_run; };
+  return index == 0 || run(index) != run(index - 1);
 }
 
 /// With `digits` decimals; "NaN" or "inf" otherwise.

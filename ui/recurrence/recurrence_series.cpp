@@ -90,11 +90,10 @@ void take_rescales(StripState& m, const Rescales& r) {
 }
 
 /// Places where the runs of split_kv after the first begin: half a tile before their first tile.
-std::vector<double> begins_of_runs(const Experiment& e, int tiles) {
+std::vector<double> begins_of_runs(const Result& r) {
   std::vector<double> begins;
-  if (e.a.algorithm != Algorithm::split_kv || tiles <= 1) return begins;
-  const int per_run = (tiles - 1) / std::max(1, e.a.splits) + 1;
-  for (int t = per_run; t < tiles; t += per_run) begins.push_back(t - 0.5);
+  const int per_run = tiles_of_a_run(r.experiment.a, key_count(r.experiment.problem));
+  for (int t = per_run; t < r.rescales.tiles; t += per_run) begins.push_back(t - 0.5);
   return begins;
 }
 
@@ -111,7 +110,7 @@ void take_answer(StripState& m, const Result& r) {
   take_trace(m.row, r.trace);
   take_rescales(m, r.rescales);
   m.rows.moves = rows_by_moves(r);
-  m.run_begins = begins_of_runs(r.experiment, r.rescales.tiles);
+  m.run_begins = begins_of_runs(r);
   m.b_error = error_of_b(r);
   const Rounding& P = r.experiment.a.precision[Step::P];
   const bool is_traced = P.kind != Rounding::Kind::exact && r.experiment.a.algorithm != Algorithm::two_pass;
@@ -222,9 +221,8 @@ constexpr EnumArray<StripPlot, FigurePanel (*)(const StripState&, const View&)> 
 std::vector<double> rows_by_moves(const Result& r) {
   const RescaleMap& map = r.rescale_map;
   if (map.tiles <= 0 || map.m.empty()) return {};
-  const Method& a = r.experiment.a;
   const std::size_t rows = map.m.size() / static_cast<std::size_t>(map.tiles);
-  const int runs = a.algorithm == Algorithm::split_kv ? a.splits : 1, per_run = (map.tiles - 1) / runs + 1;
+  const int per_run = tiles_of_a_run(r.experiment.a, key_count(r.experiment.problem));
   constexpr float none = -std::numeric_limits<float>::infinity();
   std::vector<float> before(rows, none);
   std::vector<std::int32_t> moves(rows, 0);
