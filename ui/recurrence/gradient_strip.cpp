@@ -26,39 +26,54 @@ struct TileValue {
 /// Share of the seen pairs whose dS is not 0 before rounding and 0 after it.
 double lost_share(int lost, int seen) { return seen > 0 ? static_cast<double>(lost) / seen : 0; }
 
-/// A plot: its titles for a query and for a key, and its curves; all but the first are dashed.
+/// Texts of a plot: its title, the label of its axis, and its tooltip.
+struct GradientPlotWords {
+  const char *title, *axis, *what, *formula;
+};
+
+/// A plot: its texts for a query and for a key, and its curves; all but the first are dashed.
 struct GradientPlotInfo {
-  GradientPlot plot;
-  const char *of_query, *of_key;
+  std::array<GradientPlotWords, 2> words;
   bool log = true;
   std::array<TileValue, 4> curves{};
 };
 constexpr EnumArray<GradientPlot, GradientPlotInfo> infos{{
-    {.plot = GradientPlot::P,
-     .of_query = "largest P",
-     .of_key = "largest P",
+    {.words = {{{"Largest P", "largest P", "The largest P of the tile's keys, recomputed from S and L.",
+                 "P_ij = exp(S_ij - L_i)"},
+                {"Largest P", "largest P", "The largest P of the tile's queries, recomputed from S and L.",
+                 "P_ij = exp(S_ij - L_i)"}}},
      .curves = {{{"", [](const QueryTile& t) { return t.largest_P; }, [](const KeyTile& t) { return t.largest_P; }}}}},
-    {.plot = GradientPlot::dS,
-     .of_query = "largest |dS|, |dP − δ|",
-     .of_key = "largest |dS|",
+    {.words = {{{"Largest |dS|, |dP − δ|", "largest |dS|, |dP − δ|",
+                 "The largest |dS| of the tile, and, dashed, the largest |dP − δ|.",
+                 "dP_ij = sum_c dO_ic V_jc\ndS_ij = P_ij (dP_ij - delta_i)"},
+                {"Largest |dS|", "largest |dS|", "The largest |dS| of the tile's queries.", "dS_ij = P_ij (dP_ij - delta_i)"}}},
      .curves = {{{"dS", [](const QueryTile& t) { return t.largest_dS; }, [](const KeyTile& t) { return t.largest_dS; }},
                  {"dP − δ", [](const QueryTile& t) { return t.largest_dP; }, nullptr}}}},
-    {.plot = GradientPlot::lost,
-     .of_query = "share of dS lost to 0",
-     .of_key = "share of dS lost to 0",
+    {.words = {{{"dS lost to 0", "share of dS lost to 0",
+                 "The share of the tile's dS that are not 0 before rounding and 0 after it.",
+                 "#(round(dS_ij) = 0, dS_ij != 0) / #(keys that the query sees)"},
+                {"dS lost to 0", "share of dS lost to 0",
+                 "The share of the tile's dS that are not 0 before rounding and 0 after it.",
+                 "#(round(dS_ij) = 0, dS_ij != 0) / #(queries that see the key)"}}},
      .log = false,
      .curves = {{{"", [](const QueryTile& t) { return lost_share(t.lost, t.seen); },
                   [](const KeyTile& t) { return lost_share(t.lost, t.seen); }}}}},
-    {.plot = GradientPlot::sums,
-     .of_query = "norm of what is added to dQ, of dQ so far",
-     .of_key = "norm of dK, dV so far",
+    {.words = {{{"Added to dQ, |dQ|", "norm of what is added to dQ, of dQ so far",
+                 "The norm of the tile's addend to dQ, and, dashed, the norm of dQ so far.",
+                 "|x| = sqrt(sum_c x_c^2)\nx = sum_j dS_ij K_j over the tile"},
+                {"|dK|, |dV| so far", "norm of dK, dV so far", "The norm of dK after each tile, and, dashed, of dV.",
+                 "dK_j = scale sum_i dS_ij Q_i\ndV_j = sum_i P_ij dO_i"}}},
      .curves = {{{"added", [](const QueryTile& t) { return t.added; }, nullptr},
                  {"dQ", [](const QueryTile& t) { return t.dq_norm; }, nullptr},
                  {"dK", nullptr, [](const KeyTile& t) { return t.dk_norm; }},
                  {"dV", nullptr, [](const KeyTile& t) { return t.dv_norm; }}}}},
-    {.plot = GradientPlot::error,
-     .of_query = "max |error| of dQ so far",
-     .of_key = "max |error| of dK, dV so far",
+    {.words =
+         {{{"Error of dQ so far", "max |error| of dQ so far",
+            "The largest error of dQ if the sum ended at this tile, golden taken over the same keys.",
+            "max_c |dQ_ic - golden's dQ_ic of the keys so far|"},
+           {"Errors of dK, dV so far", "max |error| of dK, dV so far",
+            "The largest error of dK, and, dashed, of dV, if the sums ended at this tile, golden taken over the same queries.",
+            "max_c |dK_jc - golden's dK_jc of the queries so far|"}}},
      .curves = {{{"", [](const QueryTile& t) { return t.dq_error; }, nullptr},
                  {"dK", nullptr, [](const KeyTile& t) { return t.dk_error; }},
                  {"dV", nullptr, [](const KeyTile& t) { return t.dv_error; }}}}},
@@ -137,31 +152,6 @@ WorkedStep gradient_step(const GradientTrace& t, bool of_key, int i) {
   return step;
 }
 
-/// Texts of a plot, for a query or for a key.
-struct GradientPlotWords {
-  const char *title, *what, *formula;
-};
-constexpr std::array<std::array<GradientPlotWords, 2>, gradient_plots.size()> plot_words{{
-    {{{"Largest P", "The largest P of the tile's keys, recomputed from S and L.", "P_ij = exp(S_ij - L_i)"},
-      {"Largest P", "The largest P of the tile's queries, recomputed from S and L.", "P_ij = exp(S_ij - L_i)"}}},
-    {{{"Largest |dS|, |dP − δ|", "The largest |dS| of the tile, and, dashed, the largest |dP − δ|.",
-       "dP_ij = sum_c dO_ic V_jc\ndS_ij = P_ij (dP_ij - delta_i)"},
-      {"Largest |dS|", "The largest |dS| of the tile's queries.", "dS_ij = P_ij (dP_ij - delta_i)"}}},
-    {{{"dS lost to 0", "The share of the tile's dS that are not 0 before rounding and 0 after it.",
-       "#(round(dS_ij) = 0, dS_ij != 0) / #(keys that the query sees)"},
-      {"dS lost to 0", "The share of the tile's dS that are not 0 before rounding and 0 after it.",
-       "#(round(dS_ij) = 0, dS_ij != 0) / #(queries that see the key)"}}},
-    {{{"Added to dQ, |dQ|", "The norm of the tile's addend to dQ, and, dashed, the norm of dQ so far.",
-       "|x| = sqrt(sum_c x_c^2)\nx = sum_j dS_ij K_j over the tile"},
-      {"|dK|, |dV| so far", "The norm of dK after each tile, and, dashed, of dV.",
-       "dK_j = scale sum_i dS_ij Q_i\ndV_j = sum_i P_ij dO_i"}}},
-    {{{"Error of dQ so far", "The largest error of dQ if the sum ended at this tile, golden taken over the same keys.",
-       "max_c |dQ_ic - golden's dQ_ic of the keys so far|"},
-      {"Errors of dK, dV so far",
-       "The largest error of dK, and, dashed, of dV, if the sums ended at this tile, golden taken over the same queries.",
-       "max_c |dK_jc - golden's dK_jc of the queries so far|"}}},
-}};
-
 constexpr float under_names = 5, title_height = 18;
 constexpr int name_lines = 3;
 
@@ -169,7 +159,7 @@ constexpr int name_lines = 3;
 int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& steps, ImVec2 at, ImVec2 size) {
   GradientStrip& strip = *frame.state.gradients;
   View& view = frame.session.view;
-  const GradientPlotWords& words = plot_words[plot][strip.of_key ? 1 : 0];
+  const GradientPlotWords& words = infos[plot].words[strip.of_key ? 1 : 0];
   const FigurePanel& panel = strip.panels[plot];
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({size.x, px(title_height)});
@@ -259,7 +249,7 @@ FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& t, bool of_ke
   p.x = number_axis(std::string(of_key ? "query tile" : "key tile") + (axis.by_index ? "" : ", by its place in the order"));
   p.x.whole = true, p.x.min = axis.first - 0.5;
   p.x.max = axis.first + std::max<double>(1, static_cast<double>(axis.tiles.size())) - 0.5;
-  p.y = number_axis(of_key ? infos[plot].of_key : infos[plot].of_query, infos[plot].log);
+  p.y = number_axis(infos[plot].words[of_key ? 1 : 0].axis, infos[plot].log);
   if (!infos[plot].log) p.y.min = 0;
   bool dashed = false;
   for (const TileValue& value : infos[plot].curves) {
