@@ -380,7 +380,7 @@ void answer_map(PlotData& known, const ui::Session& session, const Options& opti
       known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
   }
   const bool counts = view.picture == ui::PictureKind::rescales && shows_counts(view.rescale_show);
-  if (counts && (!known.clipping || !ui::same_counts(known.clipping->experiment, e)))
+  if (counts && (!known.clipping || !ui::answers(known.clipping->experiment, e)))
     known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
   if (heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, view.slip, options);

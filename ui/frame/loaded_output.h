@@ -1,4 +1,5 @@
-/// The loaded output on screen: its verdict, the slip that it is compared with, and the recurrence shown instead of its own.
+/// The answer and the loaded output on screen: the output's verdict, the slip that it is compared with, and the recurrence
+/// shown instead of its own.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,13 @@
 #include "ui/session/session.h"
 
 namespace attoscope::ui {
+
+/// True if an answer for `known` also answers `asked`: they differ at most in a traced row that does not decide which rows are
+/// computed.
+inline bool answers(Experiment known, const Experiment& asked) {
+  if (asked.problem.rows == 0) known.problem.traced_row = asked.problem.traced_row;
+  return known == asked;
+}
 
 /// The experiment as key of the verdict on its loaded output: without the other method and the traced row.
 inline Experiment verdict_question(Experiment e) {

@@ -114,9 +114,6 @@ void refresh_scores(ScoreState& state, const std::shared_ptr<const ScoreWindow>&
 /// True if the map shows counts, which are computed on demand.
 constexpr bool shows_counts(RescaleShow show) { return show == RescaleShow::saturated || show == RescaleShow::underflowed; }
 
-/// True if two experiments have the same counts. The traced row matters only if it decides which rows are computed.
-bool same_counts(const Experiment& x, const Experiment& y);
-
 /// Updates the values; unchanged while the data for `show` is missing.
 void refresh_map(RescaleState& state, const std::shared_ptr<const Result>& result,
                  const std::shared_ptr<const Clipping>& clipping, RescaleShow show);

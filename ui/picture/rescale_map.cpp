@@ -95,7 +95,7 @@ struct ClippedCounts {
   int saturated = -1, underflowed = -1;
 };
 ClippedCounts clipped_here(const Clipping* c, const Experiment& experiment, int tile, int row) {
-  if (c == nullptr || c->tiles <= tile || !same_counts(c->experiment, experiment)) return {};
+  if (c == nullptr || c->tiles <= tile || !answers(c->experiment, experiment)) return {};
   const std::vector<int> rows = computed_rows(experiment.problem);
   const auto at = std::lower_bound(rows.begin(), rows.end(), row);
   const auto index = at - rows.begin();
@@ -217,13 +217,6 @@ std::string remark(const RescaleState& m, const Places& p, const CellRect& rect)
 
 }  // namespace
 
-bool same_counts(const Experiment& x, const Experiment& y) {
-  if (x.problem.rows != 0) return x == y;
-  Experiment same_row = x;
-  same_row.problem.traced_row = y.problem.traced_row;
-  return same_row == y;
-}
-
 void refresh_map(RescaleState& m, const std::shared_ptr<const Result>& result, const std::shared_ptr<const Clipping>& clipping,
                  RescaleShow show) {
   const bool counts = shows_counts(show);
@@ -248,8 +241,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   View& view = frame.session.view;
   const Places p = places(room.min, room.max, {.side = 0, .below = 0, .bars = 1});
   const bool counts = shows_counts(view.rescale_show);
-  const bool current =
-      frame.input.side.clipping && same_counts(frame.input.side.clipping->experiment, frame.session.experiment);
+  const bool current = frame.input.side.clipping && answers(frame.input.side.clipping->experiment, frame.session.experiment);
   if (counts && !current && frame.input.answer.result && !frame.input.answer.computing &&
       is_emulated(frame.session.experiment.a.algorithm))
     frame.requests.side.clipping = frame.session.experiment;

@@ -128,9 +128,6 @@ void draw_why(Session& session, const PanelInput& input, Requests& requests);
 /// panel.
 void draw_traffic(Session& session, const PanelInput& input, TrafficState& state);
 
-/// True if an answer for `known` also answers `asked`: they differ at most in the traced row.
-bool answers(const Experiment& known, const Experiment& asked);
-
 /// Badge of the same-bits check in two words; a click shows the runs.
 void draw_bits_badge(View& view, const PanelInput& input, const Experiment& asked, ImVec2 at, float room);
 

@@ -213,12 +213,6 @@ Field field_of_method(Field field, bool b) {
   return b ? Field::b_error : Field::a_error;
 }
 
-bool answers(const Experiment& known, const Experiment& asked) {
-  Experiment traced = asked;
-  if (asked.problem.rows == 0) traced.problem.traced_row = known.problem.traced_row;
-  return known == traced;
-}
-
 void draw_why(Session& session, const PanelInput& input, Requests& requests) {
   choose_explained(session);
   const ImVec2 at = ImGui::GetCursorScreenPos();
