@@ -103,8 +103,8 @@ std::string answer_html(const ui::LessonView& quiz, const AnswerLesson& answer) 
 std::string choices_html(const ui::LessonView& quiz) {
   const std::string_view vary = written(quiz, "vary");
   std::string choices;
-  for (const std::string& choice : ui::split(vary.substr(std::min(vary.find('=') + 1, vary.size())), ','))
-    choices += (choices.empty() ? "" : ", ") + choice;
+  for (const std::string_view choice : attoscope::split(vary.substr(std::min(vary.find('=') + 1, vary.size())), ","))
+    choices.append(choices.empty() ? "" : ", ").append(choice);
   return choices.empty() ? "" : " <em>(" + html_escaped(choices) + ")</em>";
 }
 

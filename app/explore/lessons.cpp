@@ -130,11 +130,11 @@ ui::LessonQuestion parse_live(std::string_view target) {
   const std::size_t mark = std::min(target.find('?'), target.size());
   question.measure = known_measure(target.substr(0, mark));
   const std::string_view settings = target.substr(std::min(mark + 1, target.size()));
-  for (const std::string& setting : settings.empty() ? std::vector<std::string>{} : ui::split(settings, '&')) {
+  for (const std::string_view setting : settings.empty() ? std::vector<std::string_view>{} : attoscope::split(settings, "&")) {
     const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos)
+    if (equals == std::string_view::npos)
       throw std::invalid_argument("live number: " + in_quotes(setting) + " has no value, expected key=value");
-    const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
+    const std::string key(setting.substr(0, equals)), value(setting.substr(equals + 1));
     vary(question.experiment, key, key == "input" ? with_example(value) : value);
   }
   check(question.experiment);

@@ -168,11 +168,11 @@ constexpr int largest_flush = 1 << 20;
 }
 
 SumDrift question_of(std::string_view measure) {
-  const std::vector<std::string> words = ui::split(measure.substr(sum_prefix.size()), '.');
+  const std::vector<std::string_view> words = attoscope::split(measure.substr(sum_prefix.size()), ".");
   SumDrift q{.gpu = parse_tensor_core(words[0])};
   for (std::size_t i = 1; i < words.size(); ++i) {
     const bool flushes = words[i].starts_with(flush);
-    const auto tiles = flushes ? to_number<int>(std::string_view(words[i]).substr(flush.size())) : std::nullopt;
+    const auto tiles = flushes ? to_number<int>(words[i].substr(flush.size())) : std::nullopt;
     if (flushes ? !tiles || *tiles < 1 || *tiles > largest_flush : words[i] != centred) refuse_measure(measure);
     if (flushes) q.flush = *tiles;
     if (!flushes) q.mean = 0;
@@ -230,14 +230,14 @@ struct ModelNumber {
 };
 
 ModelNumber model_number_of(std::string_view measure) {
-  const std::vector<std::string> words = ui::split(measure.substr(model_prefix.size()), '.');
+  const std::vector<std::string_view> words = attoscope::split(measure.substr(model_prefix.size()), ".");
   ModelNumber found;
   if (words.size() == 2) {
     for (const MeasuredRun& r : measured_runs)
       if (words[0] == r.name) found.run = &r;
     for (const LogitMeasure& m : logit_measures)
       if (words[1] == m.name) found.measure = &m;
-    const auto layer = to_number<int>(std::string_view(words[1]));
+    const auto layer = to_number<int>(words[1]);
     found.shares = words[0] == "share";
     if ((found.shares || words[0] == "hidden") && layer && *layer >= 0 && *layer < 4) found.layer = *layer;
   }

@@ -129,13 +129,7 @@ void add_sums(const Experiment& e, Method Experiment::* method, std::string_view
 
 std::string lower(std::string_view text) { return in_small_letters(std::string(text)); }
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::string plain(text);
-  std::ranges::replace(plain, '=', ' ');
-  std::vector<std::string> words = split(plain, ' ');
-  std::erase(words, "");
-  return words;
-}
+std::vector<std::string> words_of(std::string_view text) { return listed_words(text, " ="); }
 
 /// Score of a word in a text (negative: not found): whole words above prefixes above infixes above scattered letters.
 double word_fitness(const std::string& word, const std::string& text) {

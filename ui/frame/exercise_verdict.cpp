@@ -126,7 +126,7 @@ std::string order_text(const std::vector<int>& order) {
 
 std::vector<int> order_of(std::string_view text, std::size_t keys) {
   std::vector<int> order;
-  for (const std::string& word : split(text, ' ')) {
+  for (const std::string_view word : split(text, " ")) {
     const std::optional<int> key = to_number<int>(word);
     if (!key || *key < 0 || *key >= static_cast<int>(keys) || std::ranges::find(order, *key) != order.end()) return {};
     order.push_back(*key);

@@ -19,7 +19,8 @@ constexpr std::string_view live = "](live:";
 /// The lines of a text, without their ends.
 std::vector<std::string> lines_of(std::string_view text) {
   constexpr std::string_view mark = "\xef\xbb\xbf";
-  std::vector<std::string> lines = split(text.substr(text.starts_with(mark) ? mark.size() : 0), '\n');
+  const std::vector<std::string_view> parts = split(text.substr(text.starts_with(mark) ? mark.size() : 0), "\n");
+  std::vector<std::string> lines(parts.begin(), parts.end());
   if (lines.back().empty()) lines.pop_back();
   for (std::string& line : lines)
     if (line.ends_with('\r')) line.pop_back();
@@ -213,17 +214,10 @@ LessonAnswerPtr answer_of(const LessonAnswers* answers, const LessonQuestion& qu
   return found == answers->end() ? nullptr : *found;
 }
 
-std::vector<std::string> split(std::string_view text, char at) {
-  const std::vector<std::string_view> parts = attoscope::split(text, {&at, 1});
-  return {parts.begin(), parts.end()};
-}
-
-std::vector<std::string> listed_words(std::string_view text) {
-  std::string plain(text);
-  std::ranges::replace(plain, ',', ' ');
-  std::vector<std::string> words = split(plain, ' ');
+std::vector<std::string> listed_words(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> words = split(text, separators);
   std::erase(words, "");
-  return words;
+  return {words.begin(), words.end()};
 }
 
 std::string_view trimmed(std::string_view text) {

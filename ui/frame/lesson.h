@@ -119,9 +119,8 @@ Lesson parse_lesson(std::string name, std::string_view text);
 /// The experiment of a view before its keys: n 256, d 64, bf16, `hw` against `base_eager`.
 Experiment lesson_experiment();
 
-/// Splits a text at a character, or at blanks and commas.
-std::vector<std::string> split(std::string_view text, char at);
-std::vector<std::string> listed_words(std::string_view text);
+/// The words of a text between blanks and commas, or other separators.
+std::vector<std::string> listed_words(std::string_view text, std::string_view separators = " ,");
 /// The text without blanks at its ends.
 std::string_view trimmed(std::string_view text);
 /// The value of a key as written; empty: the view does not have the key.

@@ -63,9 +63,9 @@ double factor_of(std::string_view unit) {
 /// The parts of a text between empty lines.
 std::vector<std::string> paragraphs_of(const std::string& markdown) {
   std::vector<std::string> all{""};
-  for (const std::string& line : split(markdown, '\n')) {
+  for (const std::string_view line : split(markdown, "\n")) {
     if (!trimmed(line).empty())
-      all.back() += line + "\n";
+      all.back().append(line).append("\n");
     else if (!all.back().empty())
       all.emplace_back();
   }

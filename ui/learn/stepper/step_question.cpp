@@ -19,9 +19,9 @@ constexpr std::string_view scores_expected = "1 to 64 numbers, random:COUNT:SEED
 constexpr double ordered_range = 6;
 
 /// A whole number within [least, most], or -1.
-long whole(const std::string& text, long least, long most) {
+long whole(std::string_view text, long least, long most) {
   if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) return -1;
-  const long x = std::stol(text);
+  const long x = std::stol(std::string(text));
   return x < least || x > most ? -1 : x;
 }
 
@@ -101,7 +101,7 @@ std::vector<double> scores_of(const std::string& text, const Result* result, std
     if (!result || !result->inputs) problem = "No row is traced yet, so there are no scores to show.";
     return problem.empty() ? scores_of_row(*result, result->trace.row, max_step_scores) : std::vector<double>{};
   }
-  const std::vector<std::string> parts = split(text, ':');
+  const std::vector<std::string_view> parts = split(text, ":");
   std::vector<double> scores;
   if (parts.size() == 1) {
     scores = listed_scores(text);
