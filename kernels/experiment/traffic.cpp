@@ -37,18 +37,30 @@ struct Grid {
   }
 };
 
+/// Bytes of a row of Q, of a row of K with its row of V, of a row of O, and of one more number.
+struct RowBytes {
+  double Q, KV, O, number;
+
+  explicit RowBytes(const Experiment& e)
+      : Q(e.problem.d * stored_bytes(e, ScaledTensor::Q)),
+        KV(e.problem.d * stored_bytes(e, ScaledTensor::K) + value_columns(e.problem) * stored_bytes(e, ScaledTensor::V)),
+        O(value_columns(e.problem) * element_bytes(e.format)),
+        number(element_bytes(e.format)) {}
+};
+
 /// Adds up moved bytes and operations.
 struct Counter {
   const Grid& grid;
-  double element, d, d_v, bytes = 0, flops = 0;
+  RowBytes row;
+  double bytes = 0, flops = 0;
 
-  /// Returns how many bytes these elements have.
-  double move(double elements) {
-    bytes += elements * element;
-    return elements * element;
+  /// Returns the bytes moved.
+  double move(double moved) {
+    bytes += moved;
+    return moved;
   }
   LoopStep step(int block, int tile, bool outer_begins, double stored) {
-    flops += 2 * (d + d_v) * grid.rows_of(block) * grid.keys_of(tile);
+    flops += 2.0 * (grid.p.d + value_columns(grid.p)) * grid.rows_of(block) * grid.keys_of(tile);
     return {block, tile, outer_begins, bytes, stored, flops};
   }
 };
@@ -56,14 +68,14 @@ struct Counter {
 /// Loads Q of a block and each of its tiles of K and V, stores O and the log-sum-exp. Q and O move even if no key is seen.
 void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopStep>& steps) {
   const double rows = grid.rows_of(block);
-  c.move(rows * c.d);
+  c.move(rows * c.row.Q);
   const std::size_t before = steps.size();
   for (int tile = 0; tile < grid.key_tiles(); ++tile) {
     if (!grid.meets(block, tile)) continue;
-    c.move((c.d + c.d_v) * grid.keys_of(tile));
+    c.move(grid.keys_of(tile) * c.row.KV);
     steps.push_back(c.step(block, tile, steps.size() == before, 0));
   }
-  const double stored = c.move(rows * c.d_v + rows);
+  const double stored = c.move(rows * (c.row.O + c.row.number));
   if (steps.empty()) return;
   steps.back().bytes = c.bytes;
   steps.back().stored += stored;
@@ -71,13 +83,13 @@ void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopSt
 
 /// Loads K and V of a tile; for each block loads Q, O, l, m and stores O, l, m.
 void add_key_tile(const Grid& grid, Counter& c, int tile, std::vector<LoopStep>& steps) {
-  c.move((c.d + c.d_v) * grid.keys_of(tile));
+  c.move(grid.keys_of(tile) * c.row.KV);
   const std::size_t before = steps.size();
   for (int block = 0; block < grid.query_blocks(); ++block) {
     if (!grid.meets(block, tile)) continue;
-    const double rows = grid.rows_of(block);
-    c.move(rows * (c.d + c.d_v + 2));
-    const double stored = c.move(rows * (c.d_v + 2));
+    const double rows = grid.rows_of(block), result = rows * (c.row.O + 2 * c.row.number);
+    c.move(rows * c.row.Q + result);
+    const double stored = c.move(result);
     steps.push_back(c.step(block, tile, steps.size() == before, stored));
   }
   if (!steps.empty()) steps.back().bytes = c.bytes;
@@ -112,7 +124,7 @@ VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed) 
 
 Traffic traffic(const Experiment& e) {
   const Problem& p = e.problem;
-  const double n = p.n, n_k = key_count(p), d = p.d, d_v = value_columns(p);
+  const double n = p.n, n_k = key_count(p);
   const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, key_count(p));
   const VisitedTiles v = visited_tiles(p, rows, keys, e.a.reverse_keys);
   Traffic t;
@@ -120,14 +132,13 @@ Traffic traffic(const Experiment& e) {
   t.on_chip_elements = 1ll * (keys + rows) * (p.d + value_columns(p));
   t.tiles = v.tiles;
   t.skipped_tiles = v.tiles - v.visited;
-  const double Q = d * stored_bytes(e, ScaledTensor::Q), other = t.element_bytes,
-               KV = d * stored_bytes(e, ScaledTensor::K) + d_v * stored_bytes(e, ScaledTensor::V);  // of a row
+  const RowBytes row(e);
   // read Q, K; write S; read S; write P; read P, V; write O
-  t.algorithm0 = n * (Q + d_v * other) + n_k * KV + 4 * n * n_k * other;
+  t.algorithm0 = n * (row.Q + row.O) + n_k * row.KV + 4 * n * n_k * row.number;
   // K, V once; for every visited tile read Q, O, l, m and write O, l, m
-  t.flash1 = n_k * KV + v.query_rows * (Q + (2 * d_v + 4) * other);
+  t.flash1 = n_k * row.KV + v.query_rows * (row.Q + (2 * row.O + 4 * row.number));
   // Q and O once, the log-sum-exp once; for every visited tile read K, V
-  t.flash2 = n * (Q + d_v * other) + n * other + v.key_rows * KV;
+  t.flash2 = n * (row.Q + row.O) + n * row.number + v.key_rows * row.KV;
   return t;
 }
 
@@ -181,10 +192,7 @@ long long loop_cells(const Experiment& e) {
 
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order) {
   const Grid grid(e);
-  Counter c{.grid = grid,
-            .element = static_cast<double>(element_bytes(e.format)),
-            .d = static_cast<double>(e.problem.d),
-            .d_v = static_cast<double>(value_columns(e.problem))};
+  Counter c{.grid = grid, .row = RowBytes(e)};
   std::vector<LoopStep> steps;
   if (order == LoopOrder::queries_outside)
     for (int block = 0; block < grid.query_blocks(); ++block) add_query_block(grid, c, block, steps);

@@ -334,6 +334,19 @@ TEST(LoopSteps, MoveWhatTrafficCounts) {
   }
 }
 
+/// Bytes of an element of the stored tensors: 9/8, 9/16 and 1.
+TEST(LoopSteps, CountTensorsAsTheyAreStored) {
+  for (Experiment e : looped_experiments()) {
+    const double plain = traffic(e).flash2;
+    e.a.scaling = {
+        .Q = parse_scaling("int8/token"), .K = parse_scaling("e2m1/block:16/e4m3"), .V = parse_scaling("e4m3/head/x256")};
+    const Traffic t = traffic(e);
+    EXPECT_LT(t.flash2, plain);
+    EXPECT_EQ(loop_steps(e, LoopOrder::queries_outside).back().bytes, t.flash2);
+    EXPECT_EQ(loop_steps(e, LoopOrder::keys_outside).back().bytes, t.flash1);
+  }
+}
+
 /// FlashAttention-2 stores O and the log-sum-exp of each row once, FlashAttention-1 O, l and m of each row for every tile.
 TEST(LoopSteps, StoreWhatTheAlgorithmsStore) {
   Experiment e = testing::sized_experiment(300, 32);
