@@ -32,21 +32,22 @@ std::span<const Policy> policies() {
   using enum Step;
   static constexpr Policy all[] = {
       {"hw", Algorithm::flash2, "what FlashAttention-2 and 3 do: state and sums in fp32, P and the output rounded",
-       rounded({input, P, output}, true)},
-      {"tile", Algorithm::flash2, "the state is stored in D between tiles", rounded({input, m, l, O, output})},
+       rounded({input, P, output}, true), "base_hw"},
+      {"tile", Algorithm::flash2, "the state is stored in D between tiles", rounded({input, m, l, O, output}), "base_eager"},
       {"eager", Algorithm::flash2, "operation by operation on D tensors, as PyTorch would",
-       rounded({input, S, m, shifted, e, P, tile_sum, alpha, rescaled, l, PV, O, output})},
-      {"all_tile", Algorithm::flash2, "every operation is rounded", everything(false)},
-      {"all_direct", Algorithm::flash2, "every operation is rounded, P.V straight into O", everything(true)},
+       rounded({input, S, m, shifted, e, P, tile_sum, alpha, rescaled, l, PV, O, output}), "base_eager"},
+      {"all_tile", Algorithm::flash2, "every operation is rounded", everything(false), "base_all"},
+      {"all_direct", Algorithm::flash2, "every operation is rounded, P.V straight into O", everything(true), "base_all"},
       {"exact", Algorithm::flash2, "only the inputs are rounded", rounded({input})},
       {"base_eager", Algorithm::three_pass, "PyTorch's eager attention: softmax fused in fp32, tensors in D",
-       rounded({input, S, P, output})},
-      {"base_hw", Algorithm::three_pass, "scores stay in fp32; P and the output are rounded", rounded({input, P, output})},
+       rounded({input, S, P, output}), "eager"},
+      {"base_hw", Algorithm::three_pass, "scores stay in fp32; P and the output are rounded", rounded({input, P, output}),
+       "hw"},
       {"base_ops", Algorithm::three_pass, "every tensor of an unfused softmax is rounded",
-       rounded({input, S, m, shifted, e, P, tile_sum, l, output})},
-      {"base_all", Algorithm::three_pass, "every operation is rounded", everything(false)},
+       rounded({input, S, m, shifted, e, P, tile_sum, l, output}), "eager"},
+      {"base_all", Algorithm::three_pass, "every operation is rounded", everything(false), "all_tile"},
       {"base_floor", Algorithm::three_pass, "only inputs and output are rounded: the smallest error that D allows",
-       rounded({input, output})},
+       rounded({input, output}), "hw"},
   };
   return all;
 }

@@ -15,6 +15,7 @@ struct Policy {
   Algorithm algorithm;    ///< the kind of kernel it describes; flash2 stands for all online algorithms
   std::string_view what;  ///< one sentence
   Precision precision;
+  std::string_view counterpart{};  ///< the corresponding policy of the other family (`same_family`); "": none
 
   Method method() const { return {.algorithm = algorithm, .precision = precision}; }
 };

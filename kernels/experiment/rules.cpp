@@ -12,14 +12,6 @@
 namespace attoscope {
 namespace {
 
-/// Pairs of a policy and its counterpart in the family of three_pass. The first of several partners counts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> counterparts{{{"hw", "base_hw"},
-                                                                                     {"eager", "base_eager"},
-                                                                                     {"all_tile", "base_all"},
-                                                                                     {"all_direct", "base_all"},
-                                                                                     {"tile", "base_eager"},
-                                                                                     {"eager", "base_ops"}}};
-
 /// The policy with the method's roundings: one of its own family first, since base_all and all_tile round alike.
 const Policy* named_policy(const Method& m) {
   for (const bool in_family : {true, false})
@@ -48,14 +40,6 @@ Experiment with_format(Experiment e, const Format& format) {
   return e;
 }
 
-std::string_view counterpart(std::string_view policy) {
-  for (const auto& [flash, base] : counterparts) {
-    if (policy == flash) return base;
-    if (policy == base) return flash;
-  }
-  return policy == "base_floor" ? "hw" : "";
-}
-
 const Policy& usual_policy(Algorithm algorithm) { return policy(has_tiles(algorithm) ? "hw" : "base_eager"); }
 
 Method with_algorithm(Method m, Algorithm algorithm) {
@@ -63,7 +47,7 @@ Method with_algorithm(Method m, Algorithm algorithm) {
   const bool own = had == nullptr || (is_emulated(m.algorithm) && !same_family(had->algorithm, m.algorithm));
   m.algorithm = algorithm;
   if (own || !is_emulated(algorithm) || same_family(had->algorithm, algorithm)) return m;
-  if (const std::string_view other = counterpart(had->name); !other.empty()) m.precision = policy(other).precision;
+  if (!had->counterpart.empty()) m.precision = policy(had->counterpart).precision;
   return m;
 }
 

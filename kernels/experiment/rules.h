@@ -20,8 +20,6 @@ Method with_main_format(Method method, const Format& before, const Format& after
 
 /// Policies describe two families of kernels: three_pass, and all other algorithms.
 constexpr bool same_family(Algorithm x, Algorithm y) { return has_tiles(x) == has_tiles(y); }
-/// The corresponding policy of the other family: hw and base_hw, eager and base_eager. Several may share one; "": none.
-std::string_view counterpart(std::string_view policy);
 /// The usual roundings of an algorithm: hw, or base_eager for three_pass.
 const Policy& usual_policy(Algorithm algorithm);
 
