@@ -69,9 +69,7 @@ struct PendingAnswer {
   /// Makes the job of golden. `fresh`: first rounds the inputs for all methods; golden on them is not computed yet.
   void prepare(bool fresh) {
     if (fresh) round_inputs();
-    const Tensors& inputs = *held.golden->inputs;
-    golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{});
-    golden.q = inputs.q.data(), golden.k = inputs.k.data(), golden.v = inputs.v.data();
+    golden = golden_job(e.problem, *held.golden->inputs);
   }
   /// Rounds the inputs for all methods; replaces the previous inputs and the golden value on them.
   void round_inputs() {

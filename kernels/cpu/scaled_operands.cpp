@@ -186,10 +186,7 @@ Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector
   problem.scale = scale_of(problem);
   problem.d_v = t.d_v;
   problem.d = t.d;
-  Job<double> golden = job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
-  golden.q = t.q.data();
-  golden.k = t.k.data();
-  golden.v = t.v.data();
+  const Job<double> golden = golden_job(problem, t);
   return precise ? run_double_double(golden, rows, stop) : run(golden, rows, nullptr, stop);
 }
 

@@ -306,6 +306,12 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   return j;
 }
 
+Job<double> golden_job(const Problem& problem, const Tensors& x) {
+  Job<double> j = job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
+  j.q = x.q.data(), j.k = x.k.data(), j.v = x.v.data();
+  return j;
+}
+
 template <class T>
 Matrix run(const Job<T>& given, const std::vector<int>& rows, Recorder<std::type_identity_t<T>>* recorder, const StopSign& stop,
            RowStates<std::type_identity_t<T>>* states) {

@@ -64,6 +64,8 @@ std::shared_ptr<const Tensors> as_tensors(const Operands<T>& x, const AttentionS
 /// The job of `method` on `problem`; points into `x`, whose keys must already be reversed if the method requires it.
 template <class T>
 Job<T> job(const Problem& problem, const Method& method, const Format& main, const Operands<T>& x);
+/// Exact attention on `x`, which must outlive the job.
+Job<double> golden_job(const Problem& problem, const Tensors& x);
 
 /// Final max and sum of a method, [row], m in the job's units of S. split_kv: m + ln l is the log-sum-exp of the scores (l is 1
 /// in rows with keys in one run only). Unspecified in rows without keys.

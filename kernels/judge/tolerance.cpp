@@ -63,8 +63,7 @@ class RivalRuns {
   static constexpr double unit = is_double ? 0x1p-53 : 0x1p-24;  ///< relative error of the working type
 
   void find_golden() {
-    Job<double> j = job(problem_, Method{.algorithm = Algorithm::three_pass}, claim_.format, Operands<double>{});
-    j.q = inputs_.q.data(), j.k = inputs_.k.data(), j.v = inputs_.v.data();
+    const Job<double> j = golden_job(problem_, inputs_);
     found_.golden = is_double ? run_double_double(j, rows_, stop_) : run(j, rows_, nullptr, stop_);
   }
 

@@ -24,8 +24,7 @@ std::shared_ptr<const AllHeads> all_heads_of(const LayerHeads<T>& x) {
 }
 
 Matrix golden_head(const Experiment& e, const Tensors& t, const StopSign& stop) {
-  const Operands<double> x{t.q, t.k, t.v};
-  return run(job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, x), computed_rows(e.problem), nullptr, stop);
+  return run(golden_job(e.problem, t), computed_rows(e.problem), nullptr, stop);
 }
 
 /// Computes a head as `compute` runs a: the input step, storage with scales, the method.

@@ -28,9 +28,9 @@ template <class T>
 OrderedRow run_in(const Experiment& e, std::vector<int> order) {
   const StopSign never;
   const MethodRows<T> a(e, false, never);
-  const GoldenRows golden(e, as_tensors(a.given(), shape_of(e.problem), never));
+  const std::shared_ptr<const Tensors> inputs = as_tensors(a.given(), shape_of(e.problem), never);
   const RowRun<T> mine = row_run(a.job(), 0, never);
-  const std::vector<double> exact = row_run(golden.job(), 0, never).output;
+  const std::vector<double> exact = row_run(golden_job(e.problem, *inputs), 0, never).output;
   OrderedRow row{.order = std::move(order)};
   for (std::size_t t = 1; t < mine.tiles.size(); ++t) row.rescales += mine.tiles[t].m > mine.tiles[t - 1].m ? 1 : 0;
   for (std::size_t c = 0; c < exact.size(); ++c) {

@@ -89,14 +89,6 @@ MethodRows<T>::MethodRows(const Experiment& e, bool of_b, const StopSign& stop)
       taken_(e.problem, of_b ? e.b : e.a, e.format, given_, stop),
       job_(attoscope::job(e.problem, of_b ? e.b : e.a, e.format, taken_.get())) {}
 
-GoldenRows::GoldenRows(const Experiment& e, std::shared_ptr<const Tensors> inputs)
-    : inputs_(std::move(inputs)),
-      job_(attoscope::job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, Operands<double>{})) {
-  job_.q = inputs_->q.data();
-  job_.k = inputs_->k.data();
-  job_.v = inputs_->v.data();
-}
-
 template Operands<float> common_operands(const Experiment&, const StopSign&);
 template Operands<double> common_operands(const Experiment&, const StopSign&);
 template class MethodRows<float>;

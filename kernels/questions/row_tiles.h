@@ -1,7 +1,6 @@
 /// One row of a method with all its scores, tile by tile, recorded from the lanes.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "kernels/cpu/scaled_operands.h"
@@ -55,17 +54,6 @@ class MethodRows {
   Operands<T> given_;
   MethodOperands<T> taken_;
   Job<T> job_;
-};
-
-/// The exact problem in double, on a method's inputs.
-class GoldenRows {
- public:
-  GoldenRows(const Experiment& experiment, std::shared_ptr<const Tensors> inputs);
-  const Job<double>& job() const { return job_; }
-
- private:
-  std::shared_ptr<const Tensors> inputs_;
-  Job<double> job_;
 };
 
 }  // namespace attoscope

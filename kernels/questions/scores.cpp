@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "kernels/experiment/rules.h"
@@ -170,8 +171,8 @@ class WindowMaker {
   void fill_golden(int i) {
     constexpr bool precise = std::is_same_v<T, double>;
     using G = std::conditional_t<precise, DD<double>, double>;
-    const int row = window_.question.first_row + i, first = golden_.job().keys_of(row).first;
-    const std::vector<double> weights = true_weights<G>(golden_.job(), row, stop_);
+    const int row = window_.question.first_row + i, first = golden_.keys_of(row).first;
+    const std::vector<double> weights = true_weights<G>(golden_, row, stop_);
     for (std::size_t j = 0; j < weights.size(); ++j)
       if (const std::ptrdiff_t at = place(i, first + static_cast<int>(j)); at >= 0)
         window_.weight[static_cast<std::size_t>(at)] = static_cast<float>(weights[j]);
@@ -181,7 +182,8 @@ class WindowMaker {
   const StopSign& stop_;
   const Experiment& e_ = window_.question.experiment;
   MethodRows<T> a_{e_, false, stop_};
-  GoldenRows golden_{e_, as_tensors(a_.given(), shape_of(e_.problem), stop_)};
+  std::shared_ptr<const Tensors> inputs_ = as_tensors(a_.given(), shape_of(e_.problem), stop_);
+  Job<double> golden_ = golden_job(e_.problem, *inputs_);
 };
 
 void check_axis(const char* name, int first, int count, int n) {

@@ -312,13 +312,12 @@ StepRows step_rows(const Result& result, int row, int most) {
 
 std::vector<double> scores_of_row(const Result& result, int row, int most) {
   const Problem& p = result.experiment.problem;
-  const Job<double> golden = job(p, Method{.algorithm = Algorithm::three_pass}, result.experiment.format, Operands<double>{});
-  const double* q = result.inputs->q.data() + static_cast<std::ptrdiff_t>(row) * p.d;
+  const Job<double> golden = golden_job(p, *result.inputs);
+  const double* q = golden.q + static_cast<std::ptrdiff_t>(row) * p.d;
   const Keys keys = golden.keys_of(row);
   std::vector<double> scores;
   for (int j = keys.first; j < std::min(keys.end, keys.first + most); ++j)
-    scores.push_back(
-        PrefixGolden<double>::score(q, result.inputs->k.data() + static_cast<std::ptrdiff_t>(j) * p.d, golden, row, j));
+    scores.push_back(PrefixGolden<double>::score(q, golden.k + static_cast<std::ptrdiff_t>(j) * p.d, golden, row, j));
   return scores;
 }
 
