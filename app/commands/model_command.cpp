@@ -207,7 +207,7 @@ void declare(OptionList& c, ModelArguments& x) {
   c.group("Model").parameters(x, {"seed"});
   c.add("--around", x.around,
         "what surrounds attention in a and b: " + listed(around_preset_names) + ", with ,STEP=FORMAT behind it for steps of " +
-            listed(around_step_names) +
+            listed(around_steps, " or ", &AroundStepInfo::name) +
             "; sums=h100 (tensor cores add the projections), pieces=8, variance=unrounded, pairs=halves, loss=1024 (cross "
             "entropy by blocks of so many logits)");
   c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");

@@ -71,28 +71,6 @@ class Followed final : public FollowedRun {
   bool quiet_ = false;  ///< true: tensors are neither recorded nor replaced
 };
 
-/// A step as the subject of a sentence on its rounding, indexed by AroundStep. The loss steps after logits change no tensor.
-constexpr auto rounded_things = std::to_array<std::string_view>({
-    "the weights are",
-    "the weights of RMSNorm are",
-    "RMSNorm: the sum of squares after every addition is",
-    "RMSNorm: the normalised row that the weight multiplies is",
-    "RMSNorm: the output is",
-    "the projection's output is",
-    "RoPE: positions are",
-    "RoPE: frequencies are",
-    "RoPE: angles are",
-    "RoPE: cos and sin are",
-    "RoPE: products with cos and sin are",
-    "RoPE: the turned Q and K are",
-    "attention's output is",
-    "the gated MLP's silu is",
-    "the gated MLP's product is",
-    "the residual stream is",
-    "the logits are",
-});
-static_assert(rounded_things.size() == static_cast<std::size_t>(AroundStep::logits) + 1);
-
 class Changes {
  public:
   Changes(const RunQuestion& q, const ModelProgram& p) : q_(q), p_(p) {}
@@ -101,7 +79,8 @@ class Changes {
     std::vector<Format> formats{p_.format};
     for (const Format& f : {bf16, fp16, e4m3})
       if (!wide && f != p_.format) formats.push_back(f);
-    for (std::size_t step = 0; step < rounded_things.size(); ++step) round_step(step, formats);
+    for (const AroundStepInfo& s : around_steps)
+      if (!s.rounded.empty()) round_step(s, formats);
     if (significand_bits(p_.format) == 24) shorten_factors();
     if (!wide) keep_residual();
     turn_otherwise();
@@ -123,20 +102,20 @@ class Changes {
     add(std::move(text), [&](RunChange& c) { change(c.program.architecture); });
   }
 
-  static void set(RunChange& c, std::size_t step, const Rounding& r) {
-    c.program.around.steps[step] = r;
-    if (step == static_cast<std::size_t>(AroundStep::weights)) c.program.around[AroundStep::norm_weight] = r;
+  static void set(RunChange& c, AroundStep step, const Rounding& r) {
+    c.program.around[step] = r;
+    if (step == AroundStep::weights) c.program.around[AroundStep::norm_weight] = r;
   }
 
-  void round_step(std::size_t step, const std::vector<Format>& formats) {
-    const std::string subject(rounded_things[step]);
-    const Rounding now = p_.around.steps[step];
+  void round_step(const AroundStepInfo& s, const std::vector<Format>& formats) {
+    const std::string subject(s.rounded);
+    const Rounding now = p_.around[s.step];
     const bool is_narrow = now.kind == Rounding::Kind::format && significand_bits(now.format) < 24;
-    if (is_narrow) add(subject + " not rounded to " + name(now.format), [&](RunChange& c) { set(c, step, exact); });
+    if (is_narrow) add(subject + " not rounded to " + name(now.format), [&](RunChange& c) { set(c, s.step, exact); });
     for (const Format& f : formats)
       if (significand_bits(f) <= 24 && !(now == to_format(f)))
         add(subject + " rounded to " + name(f) + (is_narrow ? " instead of " + name(now.format) : ""),
-            [&](RunChange& c) { set(c, step, to_format(f)); });
+            [&](RunChange& c) { set(c, s.step, to_format(f)); });
   }
 
   void shorten_factors() {

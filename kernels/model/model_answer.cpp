@@ -255,9 +255,9 @@ class ModelWork {
       heads.method = &m;
       add(std::string(name(s)), q_.around, heads);
     }
-    for (std::size_t i = 0; i < around_step_names.size(); ++i) {
+    for (const AroundStepInfo& s : around_steps) {
       Surroundings around = q_.around;
-      if (std::exchange(around.steps[i], exact) != exact) add("around." + std::string(around_step_names[i]), around, a);
+      if (std::exchange(around[s.step], exact) != exact) add("around." + std::string(s.name), around, a);
     }
   }
 

@@ -78,15 +78,15 @@ void set_step(Surroundings& s, std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
   if (equals != text.npos && set_choice(s, text, name, text.substr(equals + 1))) return;
-  const auto step = std::ranges::find(around_step_names, name);
-  if (equals == text.npos || step == around_step_names.end())
-    refuse_around(text, "STEP=FORMAT with a step of " + listed(around_step_names) +
+  const auto* const step = std::ranges::find(around_steps, name, &AroundStepInfo::name);
+  if (equals == text.npos || step == around_steps.end())
+    refuse_around(text, "STEP=FORMAT with a step of " + listed(around_steps, " or ", &AroundStepInfo::name) +
                             ", or a choice of sums, pieces, variance, pairs or loss");
   const Rounding rounding = parse_rounding(text.substr(equals + 1));
   const bool is_format = rounding.kind == Rounding::Kind::format && !rounding.stochastic;
   if (rounding.kind != Rounding::Kind::exact && (!is_format || significand_bits(rounding.format) > 24))
     refuse_around(text, "exact or a format of at most 24 significant bits behind =");
-  s.steps[static_cast<std::size_t>(step - around_step_names.begin())] = rounding;
+  s[step->step] = rounding;
   if (name == "weights") s[AroundStep::norm_weight] = rounding;
 }
 
@@ -94,7 +94,7 @@ void set_step(Surroundings& s, std::string_view text) {
 void check_choices(const Surroundings& s) {
   for (const AroundStep step : {AroundStep::loss_exp, AroundStep::loss_sum, AroundStep::log_probability})
     if (s.loss_block == 0 && s[step] != exact)
-      refuse_around(around_step_names[static_cast<std::size_t>(step)],
+      refuse_around(around_steps[static_cast<std::size_t>(step)].name,
                     "loss=BLOCK beside it: a loss of whole rows is not rounded");
   if (s.sums == Accumulator::fma) return;
   const std::string text = "sums=" + std::string(name(s.sums));

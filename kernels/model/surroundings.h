@@ -38,44 +38,44 @@ enum class AroundStep : std::uint8_t {
   log_probability
 };
 
-/// A step: its name before "=" in a text, and its subject in words.
+/// A step: its name before "=" in a text, its subject in words, and the beginning of a sentence on its rounding; "": the step
+/// changes no tensor.
 struct AroundStepInfo {
   AroundStep step;
-  std::string_view name, meaning;
+  std::string_view name, meaning, rounded;
 };
 inline constexpr std::array<AroundStepInfo, 20> around_steps{{
-    {AroundStep::weights, "weights", "every weight, embedding and bias, before anything; the norms' weights are apart"},
-    {AroundStep::norm_weight, "norm_weight", "the weights of RMSNorm, those of q and k too"},
-    {AroundStep::square_sum, "square_sum", "RMSNorm: the sum of squares after every addition"},
-    {AroundStep::normalised, "normalised", "RMSNorm: x / rms, before the weight multiplies it"},
-    {AroundStep::norm, "norm", "RMSNorm's output"},
-    {AroundStep::projection, "projection", "a projection's output, its bias added"},
-    {AroundStep::rope_position, "rope_position", "rotary embedding: the position"},
-    {AroundStep::rope_frequency, "rope_frequency", "rotary embedding: theta^(-2i/d), scaled"},
-    {AroundStep::rope_angle, "rope_angle", "rotary embedding: position times frequency"},
-    {AroundStep::rope_table, "rope_table", "rotary embedding: cos and sin"},
-    {AroundStep::rope_product, "rope_product", "rotary embedding: the products of q and k with cos and sin"},
-    {AroundStep::rope, "rope", "q and k after the rotary embedding"},
-    {AroundStep::attention, "attention", "the output of attention as it enters the next projection"},
-    {AroundStep::silu, "silu", "SiLU: gate / (1 + exp(-gate))"},
-    {AroundStep::gated, "gated", "SiLU times up"},
-    {AroundStep::residual, "residual", "the residual stream after every addition"},
-    {AroundStep::logits, "logits", "the logits"},
-    {AroundStep::loss_exp, "loss_exp", "online cross entropy: exp(logit - m) of a block of the vocabulary"},
-    {AroundStep::loss_sum, "loss_sum", "online cross entropy: the running sum l after every block"},
-    {AroundStep::log_probability, "log_probability", "online cross entropy: logit - (m + ln l)"},
+    {AroundStep::weights, "weights", "every weight, embedding and bias, before anything; the norms' weights are apart",
+     "the weights are"},
+    {AroundStep::norm_weight, "norm_weight", "the weights of RMSNorm, those of q and k too", "the weights of RMSNorm are"},
+    {AroundStep::square_sum, "square_sum", "RMSNorm: the sum of squares after every addition",
+     "RMSNorm: the sum of squares after every addition is"},
+    {AroundStep::normalised, "normalised", "RMSNorm: x / rms, before the weight multiplies it",
+     "RMSNorm: the normalised row that the weight multiplies is"},
+    {AroundStep::norm, "norm", "RMSNorm's output", "RMSNorm: the output is"},
+    {AroundStep::projection, "projection", "a projection's output, its bias added", "the projection's output is"},
+    {AroundStep::rope_position, "rope_position", "rotary embedding: the position", "RoPE: positions are"},
+    {AroundStep::rope_frequency, "rope_frequency", "rotary embedding: theta^(-2i/d), scaled", "RoPE: frequencies are"},
+    {AroundStep::rope_angle, "rope_angle", "rotary embedding: position times frequency", "RoPE: angles are"},
+    {AroundStep::rope_table, "rope_table", "rotary embedding: cos and sin", "RoPE: cos and sin are"},
+    {AroundStep::rope_product, "rope_product", "rotary embedding: the products of q and k with cos and sin",
+     "RoPE: products with cos and sin are"},
+    {AroundStep::rope, "rope", "q and k after the rotary embedding", "RoPE: the turned Q and K are"},
+    {AroundStep::attention, "attention", "the output of attention as it enters the next projection", "attention's output is"},
+    {AroundStep::silu, "silu", "SiLU: gate / (1 + exp(-gate))", "the gated MLP's silu is"},
+    {AroundStep::gated, "gated", "SiLU times up", "the gated MLP's product is"},
+    {AroundStep::residual, "residual", "the residual stream after every addition", "the residual stream is"},
+    {AroundStep::logits, "logits", "the logits", "the logits are"},
+    {AroundStep::loss_exp, "loss_exp", "online cross entropy: exp(logit - m) of a block of the vocabulary", ""},
+    {AroundStep::loss_sum, "loss_sum", "online cross entropy: the running sum l after every block", ""},
+    {AroundStep::log_probability, "log_probability", "online cross entropy: logit - (m + ln l)", ""},
 }};
 static_assert(is_in_order(around_steps, &AroundStepInfo::step));
-inline constexpr auto around_step_names = [] {
-  std::array<std::string_view, around_steps.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = around_steps[i].name;
-  return names;
-}();
 
 /// Choices around attention. Every operation is one operation of the working type, double or float.
 struct Surroundings {
   bool in_double = true;
-  std::array<Rounding, around_step_names.size()> steps{};  ///< exact: unrounded in the working type
+  std::array<Rounding, around_steps.size()> steps{};  ///< exact: unrounded in the working type
   Accumulator sums = Accumulator::fma;  ///< accumulator of projections and logits: fma, or tensor cores (in float)
   int sum_pieces = 1;                   ///< with fma: number of chains over pieces of the inputs, added in order
   /// RMSNorm of the residual stream sums the squares of the stream before `residual` rounds it, but scales the rounded stream.
