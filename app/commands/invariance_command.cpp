@@ -38,10 +38,9 @@ Json parting_json(const ScheduleRun& run) {
   return json;
 }
 
-Json run_json(const Invariance& answer, std::size_t i) {
-  const ScheduleRun& run = answer.runs[i];
+Json run_json(const ScheduleRun& run) {
   Json json = schedule_json(run.schedule);
-  json["group"] = group_of(answer, i);
+  json["group"] = run.group;
   json["same_bits"] = run.same_bits();
   json["differing_in_row"] = run.differing_in_row;
   json["differing"] = run.differing;
@@ -56,7 +55,7 @@ Json run_json(const Invariance& answer, std::size_t i) {
 /// `attoscope.invariance/1`: the experiment, the sentence, every schedule, and the groups of equal bits.
 Json invariance_json(const Invariance& answer) {
   Json runs = Json::array();
-  for (std::size_t i = 0; i < answer.runs.size(); ++i) runs.push_back(run_json(answer, i));
+  for (const ScheduleRun& run : answer.runs) runs.push_back(run_json(run));
   return {{"schema", "attoscope.invariance/1"},
           {"experiment", experiment_json(answer.experiment)},
           {"row", answer.row},

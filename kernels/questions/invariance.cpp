@@ -63,37 +63,29 @@ void set_partings(Invariance& found, const StopSign& stop) {
   }
 }
 
-std::vector<std::vector<std::size_t>> groups_of(const std::vector<ScheduleRun>& runs) {
+/// Groups the runs by equal bits, and numbers them.
+std::vector<std::vector<std::size_t>> groups_of(std::vector<ScheduleRun>& runs) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto own = std::ranges::find_if(groups, [&](const auto& g) { return runs[g[0]].digest == runs[i].digest; });
-    if (own == groups.end())
-      groups.push_back({i});
-    else
-      own->push_back(i);
+    runs[i].group = static_cast<std::size_t>(own - groups.begin());
+    if (own == groups.end()) groups.emplace_back();
+    groups[runs[i].group].push_back(i);
   }
   return groups;
 }
 
-/// A run and its group.
-struct GroupedRun {
-  const ScheduleRun* run;
-  std::size_t group;
-};
-using Columns = std::vector<TableColumn<GroupedRun>>;
+using Columns = std::vector<TableColumn<ScheduleRun>>;
 
 template <class Get>
-TableColumn<GroupedRun> of_run(ColumnHeading heading, Get get) {
-  return table_column<GroupedRun>(std::move(heading), [get](const GroupedRun& r) { return std::invoke(get, *r.run); });
-}
-template <class Get>
-TableColumn<GroupedRun> of_schedule(ColumnHeading heading, Get get) {
-  return of_run(std::move(heading), [get](const ScheduleRun& run) { return std::invoke(get, run.schedule); });
+TableColumn<ScheduleRun> of_schedule(ColumnHeading heading, Get get) {
+  return table_column<ScheduleRun>(std::move(heading),
+                                   [get](const ScheduleRun& run) { return std::invoke(get, run.schedule); });
 }
 /// A column about the tile after which the traced row parts; empty if the row does not part at a tile.
 template <class Get>
-TableColumn<GroupedRun> of_parting(std::string key, Get get) {
-  return of_run({.key = std::move(key), .shown = ColumnFor::files}, [get](const ScheduleRun& run) {
+TableColumn<ScheduleRun> of_parting(std::string key, Get get) {
+  return table_column<ScheduleRun>({.key = std::move(key), .shown = ColumnFor::files}, [get](const ScheduleRun& run) {
     return run.parting.parting ? TableCell{table_cell(get(run.parting))} : TableCell{};
   });
 }
@@ -115,43 +107,40 @@ Columns bits_columns(const Invariance& answer) {
                              .title = "row " + std::to_string(answer.row),
                              .meaning = "Numbers of O in the traced row with other bits than under the first schedule."};
   return {
-      table_column<GroupedRun>({.key = "group", .meaning = "Schedules of one group have the same bits.", .minor = true},
-                               &GroupedRun::group),
-      of_run({.key = "same_bits", .shown = files}, &ScheduleRun::same_bits),
-      of_run(in_row, &ScheduleRun::differing_in_row),
-      of_run({.key = "row_numbers", .shown = files}, [n = answer.columns](const ScheduleRun&) { return n; }),
-      of_run({.key = "differing", .title = "all rows", .meaning = "The same in all rows.", .minor = true},
-             &ScheduleRun::differing),
-      of_run({.key = "numbers", .shown = files}, [numbers](const ScheduleRun&) { return numbers; }),
-      of_run({.key = "differing_rows", .shown = files}, &ScheduleRun::differing_rows),
-      of_run(
+      table_column<ScheduleRun>({.key = "group", .meaning = "Schedules of one group have the same bits.", .minor = true},
+                                &ScheduleRun::group),
+      table_column<ScheduleRun>({.key = "same_bits", .shown = files}, &ScheduleRun::same_bits),
+      table_column<ScheduleRun>(in_row, &ScheduleRun::differing_in_row),
+      table_column<ScheduleRun>({.key = "row_numbers", .shown = files}, [n = answer.columns](const auto&) { return n; }),
+      table_column<ScheduleRun>({.key = "differing", .title = "all rows", .meaning = "The same in all rows.", .minor = true},
+                                &ScheduleRun::differing),
+      table_column<ScheduleRun>({.key = "numbers", .shown = files}, [numbers](const ScheduleRun&) { return numbers; }),
+      table_column<ScheduleRun>({.key = "differing_rows", .shown = files}, &ScheduleRun::differing_rows),
+      table_column<ScheduleRun>(
           {.key = "max_ulp", .title = "max ulp", .digits = 3, .meaning = "The largest difference in all rows.", .minor = true},
           &ScheduleRun::max_ulp)};
 }
 
 Columns parting_columns() {
   constexpr ColumnFor files = ColumnFor::files;
-  return {of_run({.key = "parting", .shown = files}, [](const ScheduleRun& run) { return name(run.place); }),
-          of_parting("tile", [](const RowParting& p) { return p.parting->tile; }),
-          of_parting("quantity", [](const RowParting& p) { return p.parting->quantity; }),
-          of_parting("first_key", [](const RowParting& p) { return p.seen.first; }),
-          of_parting("end_key", [](const RowParting& p) { return p.seen.end; }),
-          of_run({.key = "max_error", .title = "max |error|", .digits = 3, .meaning = "The largest |O - golden| in all rows."},
-                 &ScheduleRun::max_error),
-          of_run({.key = "parts",
-                  .meaning = "The first tile after which the traced row's state has other bits.",
-                  .shown = ColumnFor::people,
-                  .minor = true},
-                 parting_text),
-          of_run({.key = "digest", .shown = files}, [](const ScheduleRun& run) { return hex16(run.digest); })};
+  return {
+      table_column<ScheduleRun>({.key = "parting", .shown = files}, [](const ScheduleRun& run) { return name(run.place); }),
+      of_parting("tile", [](const RowParting& p) { return p.parting->tile; }),
+      of_parting("quantity", [](const RowParting& p) { return p.parting->quantity; }),
+      of_parting("first_key", [](const RowParting& p) { return p.seen.first; }),
+      of_parting("end_key", [](const RowParting& p) { return p.seen.end; }),
+      table_column<ScheduleRun>(
+          {.key = "max_error", .title = "max |error|", .digits = 3, .meaning = "The largest |O - golden| in all rows."},
+          &ScheduleRun::max_error),
+      table_column<ScheduleRun>({.key = "parts",
+                                 .meaning = "The first tile after which the traced row's state has other bits.",
+                                 .shown = ColumnFor::people,
+                                 .minor = true},
+                                parting_text),
+      table_column<ScheduleRun>({.key = "digest", .shown = files}, [](const ScheduleRun& run) { return hex16(run.digest); })};
 }
 
 }  // namespace
-
-std::size_t group_of(const Invariance& answer, std::size_t run) {
-  const auto has = [run](const auto& group) { return std::ranges::find(group, run) != group.end(); };
-  return static_cast<std::size_t>(std::ranges::find_if(answer.groups, has) - answer.groups.begin());
-}
 
 Experiment invariance_question(const Experiment& asked) {
   Experiment e = asked;
@@ -214,11 +203,9 @@ std::string invariance_sentence(const Invariance& answer) {
 }
 
 Table invariance_table(const Invariance& answer) {
-  std::vector<GroupedRun> runs;
-  for (std::size_t i = 0; i < answer.runs.size(); ++i) runs.push_back({&answer.runs[i], group_of(answer, i)});
   Columns columns = schedule_columns();
   for (const Columns& more : {bits_columns(answer), parting_columns()}) columns.insert(columns.end(), more.begin(), more.end());
-  return table_of(columns, std::span<const GroupedRun>(runs));
+  return table_of(columns, std::span<const ScheduleRun>(answer.runs));
 }
 
 }  // namespace attoscope

@@ -36,6 +36,7 @@ struct ScheduleRun {
   RowParting parting{};                        ///< of the traced row
   double max_error = 0;                        ///< max |O - golden| over all computed rows; NaN if nothing is finite
   std::uint64_t digest = 0;                    ///< of all computed rows of O
+  std::size_t group = 0;                       ///< index into `Invariance::groups`
 
   bool same_bits() const { return differing == 0; }
 };
@@ -48,9 +49,6 @@ struct Invariance {
   /// Indices into `runs`, grouped by equal bits in all computed rows; the reference is in the first group.
   std::vector<std::vector<std::size_t>> groups;
 };
-
-/// Index of a run's group.
-std::size_t group_of(const Invariance& answer, std::size_t run);
 
 /// The experiment with everything that does not affect the result at its default: b, and a loaded output.
 Experiment invariance_question(const Experiment& experiment);
