@@ -98,7 +98,7 @@ std::string sums(const Experiment& e, const Method& m, const char* which) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
     if (const auto rule = tensor_core_rule_of(e, m, product))
       text += fmt::format("{}'s {} as {} adds {}: {}\n", which, product == AttentionProduct::qk ? "q.k" : "P.V",
-                          name(gpu_of(accumulator_of(m, product))), name(rule->factors), rule_text(*rule));
+                          name(gpu_of(m.accumulator[product])), name(rule->factors), rule_text(*rule));
   return text;
 }
 

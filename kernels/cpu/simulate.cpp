@@ -105,7 +105,7 @@ void scale_P(Job<T>& j, const Scaling& P) {
 /// Rule for adding the product's terms. If a method variant leaves one factor in fp32 before sums of a GPU, the other factor
 /// selects the rule. If it leaves both, no GPU has such products, and the sums are f64.
 BlockSum sums_of(const Method& m, AttentionProduct product, const Format& input, const Format& main) {
-  const Accumulator accumulator = accumulator_of(m, product);
+  const Accumulator accumulator = m.accumulator[product];
   if (!is_tensor_core(accumulator)) return {.accumulator = accumulator};
   const ProductFactors factors = factors_of(m, product, input, main);
   const Format& known = factors.a != fp32 ? factors.a : factors.b;

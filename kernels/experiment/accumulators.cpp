@@ -1,5 +1,7 @@
 #include "kernels/experiment/accumulators.h"
 
+#include <array>
+
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/text.h"
 
@@ -72,7 +74,7 @@ Format input_format(const Experiment& e, const Method& m) {
 }
 
 std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, AttentionProduct product) {
-  const Accumulator accumulator = accumulator_of(m, product);
+  const Accumulator accumulator = m.accumulator[product];
   if (!is_emulated(m.algorithm) || !is_tensor_core(accumulator)) return {};
   return tensor_core_rule(gpu_of(accumulator), factors_of(m, product, input_format(e, m), e.format).a, sums_of(accumulator));
 }
@@ -89,11 +91,6 @@ std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionPr
   if (std::string why = why_no_sums(e, accumulator, order, name(step), m.precision[step]); !why.empty()) return why;
   if (!is_tensor_core(accumulator)) return "";
   return why_no_factors(factors_of(m, product, input_format(e, m), e.format), product, accumulator);
-}
-
-Accumulator accumulator_of(const GradMethod& g, GradProduct p) {
-  const GradAccumulators& a = g.accumulator;
-  return std::array{a.dP, a.dV, a.dK, a.dQ}[static_cast<std::size_t>(p)];
 }
 
 ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {
@@ -121,13 +118,13 @@ ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod
 
 std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Method& m, const GradMethod& g,
                                                   GradProduct product) {
-  const Accumulator accumulator = accumulator_of(g, product);
+  const Accumulator accumulator = g.accumulator[product];
   if (!is_tensor_core(accumulator)) return {};
   return tensor_core_rule(gpu_of(accumulator), factors_of(e, m, g, product).a, sums_of(accumulator));
 }
 
 std::string why_no_accumulator(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {
-  const Accumulator accumulator = accumulator_of(g, product);
+  const Accumulator accumulator = g.accumulator[product];
   if (accumulator == Accumulator::fma) return "";
   const GradStep step = sum_step(product);
   const std::string f64 = is_tensor_core(accumulator) ? "" : "the backward pass adds by fma or as a GPU's tensor cores";

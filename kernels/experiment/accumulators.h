@@ -1,8 +1,6 @@
 /// Accumulators that a method can have; the formats of its factors decide.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,14 +11,6 @@
 namespace attoscope {
 
 struct Experiment;
-
-/// The two matrix products of attention.
-enum class AttentionProduct : std::uint8_t { qk, pv };
-inline constexpr EnumArray<AttentionProduct> attention_product_names{"qk", "pv"};
-constexpr std::string_view name(AttentionProduct p) { return attention_product_names[p]; }
-constexpr Accumulator accumulator_of(const Method& m, AttentionProduct p) {
-  return p == AttentionProduct::qk ? m.accumulator.qk : m.accumulator.pv;
-}
 
 /// Formats of a product's two factors.
 struct ProductFactors {
@@ -38,12 +28,6 @@ std::optional<TensorCoreRule> tensor_core_rule_of(const Experiment& e, const Met
 /// The reason why the method (a, b, or a candidate for one) cannot add up the product by this accumulator, and which
 /// accumulator works: one sentence without a full stop; "": it can, or it is not emulated.
 std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionProduct product, Accumulator accumulator);
-
-/// The products of the backward pass.
-enum class GradProduct : std::uint8_t { dP, dV, dK, dQ };
-inline constexpr EnumArray<GradProduct> grad_product_names{"dP", "dV", "dK", "dQ"};
-constexpr std::string_view name(GradProduct p) { return grad_product_names[p]; }
-Accumulator accumulator_of(const GradMethod& g, GradProduct p);
 
 /// Formats of the factors of a product of `g`, the backward pass of m (e.a or e.b). dP: V, dO. dV: dO, P. dK: Q, dS. dQ: K, dS.
 /// Tensors with scales count as fp32.

@@ -37,7 +37,7 @@ void validate_tensors(const Problem& p) {
 /// Checks that the accumulators of `m`, a or b, can add up its products.
 void validate_accumulators(const Experiment& e, const Method& m) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv}) {
-    const Accumulator accumulator = accumulator_of(m, product);
+    const Accumulator accumulator = m.accumulator[product];
     const std::string why = why_no_accumulator(e, m, product, accumulator);
     if (!why.empty())
       throw std::invalid_argument((&m == &e.a ? "a.accumulator." : "b.accumulator.") + std::string(name(product)) + " is " +
@@ -157,7 +157,7 @@ std::string why_no_gradient(const Experiment& e, const Method& m, const GradMeth
            "product or dS";
   for (const GradProduct product : {GradProduct::dP, GradProduct::dV, GradProduct::dK, GradProduct::dQ})
     if (const std::string why = why_no_accumulator(e, m, g, product); !why.empty())
-      return which + "grad.accumulator." + std::string(name(product)) + " is " + std::string(name(accumulator_of(g, product))) +
+      return which + "grad.accumulator." + std::string(name(product)) + " is " + std::string(name(g.accumulator[product])) +
              ": " + why;
   if (const std::string why = why_not_stored(g.scaling); !why.empty()) return which + "grad.scaling: " + why;
   return "";

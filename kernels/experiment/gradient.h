@@ -96,16 +96,30 @@ inline constexpr EnumArray<GradExponential> grad_exponential_names{"natural", "e
 enum class GradOrder : std::uint8_t { ascending, descending, shuffled, buffers };
 inline constexpr EnumArray<GradOrder> grad_order_names{"ascending", "descending", "shuffled", "buffers"};
 
+/// The products of the backward pass.
+enum class GradProduct : std::uint8_t { dP, dV, dK, dQ };
+inline constexpr EnumArray<GradProduct> grad_product_names{"dP", "dV", "dK", "dQ"};
+constexpr std::string_view name(GradProduct p) { return grad_product_names[p]; }
+
 /// Accumulators of dP, dV, dK and dQ. Recomputed scores use the accumulator of the forward pass.
 struct GradAccumulators {
   Accumulator dP = Accumulator::fma, dV = Accumulator::fma, dK = Accumulator::fma, dQ = Accumulator::fma;
+
+  Accumulator& operator[](GradProduct p) { return *std::array{&dP, &dV, &dK, &dQ}[static_cast<std::size_t>(p)]; }
+  const Accumulator& operator[](GradProduct p) const { return *std::array{&dP, &dV, &dK, &dQ}[static_cast<std::size_t>(p)]; }
   friend constexpr bool operator==(const GradAccumulators&, const GradAccumulators&) = default;
 };
+
+/// The tensors of the backward pass that can be stored with scales. dS_of_dK: dS in the product of dK.
+enum class GradStored : std::uint8_t { dO, P, dS, dS_of_dK };
 
 /// Storage with scales of tensors of the backward pass; Q, K and V are stored as in the forward pass.
 struct GradScalings {
   Scaling dO{}, P{}, dS{};
   Scaling dS_of_dK{};  ///< dS quantised a second time, along the queries; off: dK takes the same numbers as dQ
+
+  Scaling& operator[](GradStored t) { return *std::array{&dO, &P, &dS, &dS_of_dK}[static_cast<std::size_t>(t)]; }
+  const Scaling& operator[](GradStored t) const { return *std::array{&dO, &P, &dS, &dS_of_dK}[static_cast<std::size_t>(t)]; }
   friend bool operator==(const GradScalings&, const GradScalings&) = default;
 };
 

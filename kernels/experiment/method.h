@@ -21,10 +21,18 @@ inline constexpr EnumArray<ExponentialKind> exponential_names{"natural", "exp2"}
 enum class SumOrder : std::uint8_t { sequential, pairwise, interleaved };
 inline constexpr EnumArray<SumOrder> sum_order_names{"sequential", "pairwise", "interleaved"};
 
+/// The two matrix products of attention.
+enum class AttentionProduct : std::uint8_t { qk, pv };
+inline constexpr EnumArray<AttentionProduct> attention_product_names{"qk", "pv"};
+constexpr std::string_view name(AttentionProduct p) { return attention_product_names[p]; }
+
 /// Accumulators of q.k and P.V. Tensor cores take K, and P.V's keys, in blocks in ascending order; the blocks of P.V begin at a
 /// tile's first key. A key that a row does not see has P = 0; a row that sees no key of a tile keeps its sums.
 struct Accumulators {
   Accumulator qk = Accumulator::fma, pv = Accumulator::fma;
+
+  constexpr Accumulator& operator[](AttentionProduct p) { return p == AttentionProduct::qk ? qk : pv; }
+  constexpr const Accumulator& operator[](AttentionProduct p) const { return p == AttentionProduct::qk ? qk : pv; }
   friend constexpr bool operator==(const Accumulators&, const Accumulators&) = default;
 };
 

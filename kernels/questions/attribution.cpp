@@ -15,7 +15,7 @@ std::vector<ErrorSource> sources_of(const Method& m) {
     if (step != Step::input && m.precision[step] != exact) sources.push_back({step, {}, {}});
   }
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
-    if (is_tensor_core(accumulator_of(m, product))) sources.push_back({Step::input, product, {}});
+    if (is_tensor_core(m.accumulator[product])) sources.push_back({Step::input, product, {}});
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
     if (m.scaling[t].is_on()) sources.push_back({Step::input, {}, t});
   return sources;
@@ -27,10 +27,8 @@ Method with_one(Method m, const Method& from, const ErrorSource& source) {
     m.scaling[*source.stored] = from.scaling[*source.stored];
   else if (!source.sums)
     m.precision[source.step] = from.precision[source.step];
-  else if (*source.sums == AttentionProduct::qk)
-    m.accumulator.qk = from.accumulator.qk;
   else
-    m.accumulator.pv = from.accumulator.pv;
+    m.accumulator[*source.sums] = from.accumulator[*source.sums];
   return m;
 }
 

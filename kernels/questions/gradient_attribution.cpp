@@ -15,16 +15,6 @@ namespace {
 constexpr std::array<GradStored, 4> grad_stored{GradStored::dO, GradStored::P, GradStored::dS, GradStored::dS_of_dK};
 constexpr std::array<GradProduct, 4> grad_products{GradProduct::dP, GradProduct::dV, GradProduct::dK, GradProduct::dQ};
 
-template <class G>
-auto& stored_of(G& g, GradStored s) {
-  return *std::array{&g.scaling.dO, &g.scaling.P, &g.scaling.dS, &g.scaling.dS_of_dK}[static_cast<std::size_t>(s)];
-}
-template <class G>
-auto& sums_of_product(G& g, GradProduct p) {
-  auto& a = g.accumulator;
-  return *std::array{&a.dP, &a.dV, &a.dK, &a.dQ}[static_cast<std::size_t>(p)];
-}
-
 /// A forward pass and its backward pass.
 struct BothPasses {
   Method forward;
@@ -40,9 +30,9 @@ std::vector<GradSource> gradient_sources(const Experiment& e) {
   for (const GradStepInfo& s : grad_step_infos)
     if (g.precision[s.step] != exact) sources.push_back({.step = s.step});
   for (const GradProduct p : grad_products)
-    if (sums_of_product(g, p) != Accumulator::fma) sources.push_back({.sums = p});
+    if (g.accumulator[p] != Accumulator::fma) sources.push_back({.sums = p});
   for (const GradStored s : grad_stored)
-    if (stored_of(g, s).is_on()) sources.push_back({.stored = s});
+    if (g.scaling[s].is_on()) sources.push_back({.stored = s});
   return sources;
 }
 
@@ -52,9 +42,9 @@ BothPasses with_source(BothPasses to, const BothPasses& from, const GradSource& 
     to.forward = from.forward;
     to.exact_forward = from.exact_forward;
   } else if (source.sums) {
-    sums_of_product(to.backward, *source.sums) = sums_of_product(from.backward, *source.sums);
+    to.backward.accumulator[*source.sums] = from.backward.accumulator[*source.sums];
   } else if (source.stored) {
-    stored_of(to.backward, *source.stored) = stored_of(from.backward, *source.stored);
+    to.backward.scaling[*source.stored] = from.backward.scaling[*source.stored];
   } else {
     to.backward.precision[source.step] = from.backward.precision[source.step];
   }

@@ -16,9 +16,6 @@
 
 namespace attoscope {
 
-/// Tensors of a backward pass that may be stored with scales.
-enum class GradStored : std::uint8_t { dO, P, dS, dS_of_dK };
-
 /// A part of the backward pass that can be made exact.
 struct GradSource {
   bool forward = false;               ///< the whole forward pass: O and the log-sum-exp that the backward pass reads

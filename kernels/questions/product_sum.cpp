@@ -173,7 +173,7 @@ std::string why_none(const ProductSumQuestion& q) {
   const Method& m = q.of_b ? q.experiment.b : q.experiment.a;
   const std::string method = q.of_b ? "b" : "a", product = q.product == AttentionProduct::qk ? "q.k" : "P.V";
   if (!is_emulated(m.algorithm)) return method + " is not emulated: how it adds up is not known.";
-  const Accumulator accumulator = accumulator_of(m, q.product);
+  const Accumulator accumulator = m.accumulator[q.product];
   const std::string sums = method + " adds up " + product;
   if (is_tensor_core(accumulator)) return "";
   if (accumulator == Accumulator::f64)

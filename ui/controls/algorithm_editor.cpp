@@ -85,7 +85,7 @@ KernelGroup group_of(const Method& m) {
 /// One sentence why a kernel cannot be b with the current main format; "": it can.
 std::string reason_against_b(const Experiment& with_b) {
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
-    if (std::string why = why_no_accumulator(with_b, with_b.b, product, accumulator_of(with_b.b, product)); !why.empty())
+    if (std::string why = why_no_accumulator(with_b, with_b.b, product, with_b.b.accumulator[product]); !why.empty())
       return why + ". Choose the main format first.";
   return "";
 }

@@ -40,12 +40,10 @@ std::string explanation(const ErrorSource& source, const Scalings& scaling, cons
 /// The experiment with this source of a exact.
 Experiment made_exact(Experiment e, const GradSource& source) {
   GradMethod& m = e.backward.a;
-  const std::array<Scaling*, 4> stored{&m.scaling.dO, &m.scaling.P, &m.scaling.dS, &m.scaling.dS_of_dK};
-  const std::array<Accumulator*, 4> sums{&m.accumulator.dP, &m.accumulator.dV, &m.accumulator.dK, &m.accumulator.dQ};
   if (source.stored)
-    *stored[static_cast<std::size_t>(*source.stored)] = {};
+    m.scaling[*source.stored] = {};
   else if (source.sums)
-    *sums[static_cast<std::size_t>(*source.sums)] = Accumulator::fma;
+    m.accumulator[*source.sums] = Accumulator::fma;
   else if (source.forward)
     e.a = without_rounding(e.a);
   else
