@@ -37,10 +37,10 @@ Options of_run(const Options& options, ComputeCache& cache, std::size_t i, std::
 }
 
 template <class T>
-TiledRow<T> row_under(const Experiment& e, const Schedule& s, const Operands<T>& inputs, int row, const StopSign& stop) {
+RowRun<T> row_under(const Experiment& e, const Schedule& s, const Operands<T>& inputs, int row, const StopSign& stop) {
   const Method m = with_schedule(e.a, s);
   const MethodOperands<T> taken(e.problem, m, e.format, inputs, stop);
-  return tiled_row(job(e.problem, m, e.format, taken.get()), row, stop);
+  return row_run(job(e.problem, m, e.format, taken.get()), row, stop);
 }
 
 PartingPlace place_of(const RowParting& found, const Schedule& reference, const Schedule& other) {
@@ -55,7 +55,7 @@ void set_partings(Invariance& found, const StopSign& stop) {
   const Experiment& e = found.experiment;
   const Operands<T> inputs = common_operands<T>(e, stop);
   const Schedule& first = found.runs[0].schedule;
-  const TiledRow<T> reference = row_under(e, first, inputs, found.row, stop);
+  const RowRun<T> reference = row_under(e, first, inputs, found.row, stop);
   for (ScheduleRun& run : found.runs) {
     if (run.differing_in_row == 0) continue;
     run.parting = row_parting(reference, row_under(e, run.schedule, inputs, found.row, stop));

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 void set_parting(MethodsApart& found, const Experiment& e, const StopSign& stop) {
   const MethodRows<T> rows_a(e, false, stop), rows_b(e, true, stop);
-  const TiledRow<T> a = tiled_row(rows_a.job(), found.row, stop), b = tiled_row(rows_b.job(), found.row, stop);
+  const RowRun<T> a = row_run(rows_a.job(), found.row, stop), b = row_run(rows_b.job(), found.row, stop);
   if (!same_tiles(a, b)) {
     found.why_no_tile = "a and b have other tiles of keys, which cannot be compared.";
     return;

@@ -24,7 +24,7 @@ bool same_keys(const RowTile<T>& a, const RowTile<T>& b) {
 
 /// Keys of each state, in the problem's order.
 template <class T>
-std::vector<Keys> keys_of_states(const TiledRow<T>& row) {
+std::vector<Keys> keys_of_states(const RowRun<T>& row) {
   std::vector<Keys> seen;
   int first = 0;
   for (const RowTile<T>& tile : row.tiles) {
@@ -38,17 +38,12 @@ std::vector<Keys> keys_of_states(const TiledRow<T>& row) {
 }  // namespace
 
 template <class T>
-TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop) {
-  return {row_run(job, row, stop).tiles, job.keys_of(row), job.n, job.reversed};
-}
-
-template <class T>
-bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y) {
+bool same_tiles(const RowRun<T>& x, const RowRun<T>& y) {
   return x.reversed == y.reversed && std::ranges::equal(x.tiles, y.tiles, same_keys<T>);
 }
 
 template <class T>
-RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other) {
+RowParting row_parting(const RowRun<T>& row, const RowRun<T>& other) {
   const std::vector<Keys> seen = keys_of_states(row), others = keys_of_states(other);
   std::map<std::pair<int, int>, const RowTile<T>*> states;
   for (std::size_t i = 0; i < seen.size(); ++i) states[{seen[i].first, seen[i].end}] = &row.tiles[i];
@@ -71,11 +66,9 @@ RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other) {
   return found;
 }
 
-template TiledRow<float> tiled_row(const Job<float>&, int, const StopSign&);
-template TiledRow<double> tiled_row(const Job<double>&, int, const StopSign&);
-template bool same_tiles(const TiledRow<float>&, const TiledRow<float>&);
-template bool same_tiles(const TiledRow<double>&, const TiledRow<double>&);
-template RowParting row_parting(const TiledRow<float>&, const TiledRow<float>&);
-template RowParting row_parting(const TiledRow<double>&, const TiledRow<double>&);
+template bool same_tiles(const RowRun<float>&, const RowRun<float>&);
+template bool same_tiles(const RowRun<double>&, const RowRun<double>&);
+template RowParting row_parting(const RowRun<float>&, const RowRun<float>&);
+template RowParting row_parting(const RowRun<double>&, const RowRun<double>&);
 
 }  // namespace attoscope

@@ -21,24 +21,13 @@ bool same_numbers(const std::vector<T>& x, const std::vector<T>& y) {
   return std::ranges::equal(x, y, same_bits_of<T>);
 }
 
-/// One run of a row, with all its tiles.
-template <class T>
-struct TiledRow {
-  std::vector<RowTile<T>> tiles;
-  Keys visible;           ///< keys that the row sees, in storage order
-  int keys = 0;           ///< keys of the problem
-  bool reversed = false;  ///< stored from the last key to the first
-};
-template <class T>
-TiledRow<T> tiled_row(const Job<T>& job, int row, const StopSign& stop);
-
 /// True if both runs have the same keys in the same tiles, in the same order.
 template <class T>
-bool same_tiles(const TiledRow<T>& x, const TiledRow<T>& y);
+bool same_tiles(const RowRun<T>& x, const RowRun<T>& y);
 
 /// Compares the states of `other`, tile by tile, with the states of `row` after the same keys, up to the first that differs.
 /// Compares S and P, too, if both have the same tile.
 template <class T>
-RowParting row_parting(const TiledRow<T>& row, const TiledRow<T>& other);
+RowParting row_parting(const RowRun<T>& row, const RowRun<T>& other);
 
 }  // namespace attoscope

@@ -80,7 +80,7 @@ RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog*
   if (job.method.algorithm == Algorithm::three_pass)
     for (RowTile<T>& tile : collector.tiles)
       for (T& x : tile.before_P) x = x / tile.l;
-  return {std::move(collector.tiles), std::move(output)};
+  return {std::move(collector.tiles), std::move(output), job.keys_of(row), job.n, job.reversed};
 }
 
 template <class T>

@@ -26,6 +26,9 @@ template <class T>
 struct RowRun {
   std::vector<RowTile<T>> tiles;
   std::vector<double> output;
+  Keys visible;           ///< keys that the row sees, in storage order
+  int keys = 0;           ///< keys of the problem
+  bool reversed = false;  ///< stored from the last key to the first
 };
 
 /// The tiles in which `row` sees a key, in the order of the run; three_pass has one tile. P is the one in P.V; for two_pass the
