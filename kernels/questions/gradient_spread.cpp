@@ -13,24 +13,18 @@
 namespace attoscope {
 namespace {
 
-struct NamedSchedule {
-  std::string what;
-  TileSchedule schedule;
-};
-
-std::vector<NamedSchedule> shuffled_orders(std::uint64_t seed) {
-  std::vector<NamedSchedule> orders;
+std::vector<OrderRun> shuffled_orders(std::uint64_t seed) {
+  std::vector<OrderRun> runs;
   for (int i = 0; i < spread_orders; ++i)
-    orders.push_back({"shuffled " + std::to_string(i + 1), {GradOrder::shuffled, seed + static_cast<std::uint64_t>(i), 1}});
-  return orders;
+    runs.push_back({"shuffled " + std::to_string(i + 1), {GradOrder::shuffled, seed + static_cast<std::uint64_t>(i), 1}});
+  return runs;
 }
 
-std::vector<NamedSchedule> fixed_schedules() {
-  std::vector<NamedSchedule> orders{{"ascending", {.order = GradOrder::ascending}},
-                                    {"descending", {.order = GradOrder::descending}}};
+std::vector<OrderRun> fixed_schedules() {
+  std::vector<OrderRun> runs{{"ascending", {.order = GradOrder::ascending}}, {"descending", {.order = GradOrder::descending}}};
   for (const int buffers : {1, 2, 4, 8})
-    orders.push_back({std::to_string(buffers) + (buffers == 1 ? " buffer" : " buffers"), {GradOrder::buffers, 1, buffers}});
-  return orders;
+    runs.push_back({std::to_string(buffers) + (buffers == 1 ? " buffer" : " buffers"), {GradOrder::buffers, 1, buffers}});
+  return runs;
 }
 
 /// Number of elements that differ in any matrix.
@@ -45,33 +39,33 @@ std::int64_t moved_elements(std::span<const Matrix> all) {
 void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSign& stop) {
   const Experiment& e = spread.experiment;
   const std::vector<int> rows = computed_rows(e.problem);
-  const std::vector<NamedSchedule> shuffled = shuffled_orders(e.backward.a.order_seed), fixed = fixed_schedules();
+  spread.shuffled = shuffled_orders(e.backward.a.order_seed);
+  spread.schedules = fixed_schedules();
   std::vector<TileSchedule> orders;
-  for (const auto* list : {&shuffled, &fixed, &fixed})
-    for (const NamedSchedule& s : *list) orders.push_back(s.schedule);
+  for (const auto* list : {&spread.shuffled, &spread.schedules, &spread.schedules})
+    for (const OrderRun& run : *list) orders.push_back(run.schedule);
   const std::vector<Matrix> dq = passes.a->query_gradients(rows, orders);
   const TileSchedule any{};
   const Matrix exact_dq = passes.golden->query_gradients(rows, {&any, 1})[0];
   const Measured first = unsorted(dq[0], stop), golden = unsorted(exact_dq, stop);
-  const auto compared = [&](const std::string& what, const Matrix& m) {
+  const auto measure = [&](OrderRun& run, const Matrix& m) {
     const Measured x = unsorted(m, stop);
-    OrderRun run{.what = what, .digest = x.digest};
+    run.digest = x.digest;
     for (std::size_t i = 0; i < m.values.size(); ++i) run.moved += !same_bits_of(m.values[i], dq[0].values[i]);
     if (run.moved > 0) run.max_ulp = unordered_deviation(x, first, e.format, stop).max_ulp;
     run.mean_abs_error = unordered_deviation(x, golden, e.format, stop).mean_abs;
-    return run;
   };
   spread.elements = static_cast<std::int64_t>(dq[0].values.size());
-  for (std::size_t i = 0; i < shuffled.size(); ++i) {
-    spread.shuffled.push_back(compared(shuffled[i].what, dq[i]));
-    spread.max_ulp = std::max(spread.max_ulp, spread.shuffled.back().max_ulp);
+  std::size_t next = 0;
+  for (OrderRun& run : spread.shuffled) {
+    measure(run, dq[next++]);
+    spread.max_ulp = std::max(spread.max_ulp, run.max_ulp);
   }
-  for (std::size_t i = 0; i < fixed.size(); ++i) {
-    const std::size_t at = shuffled.size() + i;
-    spread.schedules.push_back(compared(fixed[i].what, dq[at]));
-    spread.schedules_repeat &= spread.schedules.back().digest == digest(dq[at + fixed.size()], stop);
+  spread.moved = moved_elements(std::span(dq).first(next));
+  for (OrderRun& run : spread.schedules) {
+    measure(run, dq[next]);
+    spread.schedules_repeat &= run.digest == digest(dq[next++ + spread.schedules.size()], stop);
   }
-  spread.moved = moved_elements(std::span(dq).first(shuffled.size()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backward/partial_backward.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/table.h"
@@ -13,7 +14,8 @@ namespace attoscope {
 
 /// dQ of one order against dQ of the first.
 struct OrderRun {
-  std::string what;           ///< "shuffled 1", "ascending", "descending", "4 buffers"
+  std::string what;  ///< "shuffled 1", "ascending", "descending", "4 buffers"
+  TileSchedule schedule{};
   std::uint64_t digest = 0;   ///< digest of dQ
   std::int64_t moved = 0;     ///< elements with other bits than in the first run
   double max_ulp = 0;         ///< largest distance of these elements, in ulps of the main format, as `Deviation::max_ulp`

@@ -54,7 +54,7 @@ void draw_spread(Session& session, const OrderSpread& spread) {
   GradMethod& a = session.experiment.backward.a;
   const auto row = [&](std::size_t i) {
     const OrderRun& run = run_at(i);
-    const bool is_a = a == with_order(a, run);
+    const bool is_a = a == with_order(a, run.schedule);
     return TableRow{.id = "order " + std::to_string(i),
                     .meaning = run.what + (i == 0 ? ": the others are compared with it." : ".") +
                                (is_a ? " It is a's order." : " A click makes it a's order; Ctrl+Z comes back."),
@@ -64,7 +64,8 @@ void draw_spread(Session& session, const OrderSpread& spread) {
                     .chosen = is_a,
                     .mark = run.moved == 0 ? colours().good : colours().bad};
   };
-  if (const auto clicked = draw_table("orders", order_spread_table(spread), {.row = row})) a = with_order(a, run_at(*clicked));
+  if (const auto clicked = draw_table("orders", order_spread_table(spread), {.row = row}))
+    a = with_order(a, run_at(*clicked).schedule);
 }
 
 /// Result of the comparison in two words.
@@ -270,21 +271,10 @@ void draw_orders(Session& session, const PanelInput& input, Requests& requests) 
 
 }  // namespace
 
-GradMethod with_order(GradMethod m, const OrderRun& run) {
-  const std::string& words = run.what;
-  const auto number = [&] {
-    const std::size_t at = words.find_first_of("0123456789");
-    return at == std::string::npos ? 0 : std::stoull(words.substr(at));
-  };
-  if (words.starts_with("shuffled")) {
-    m.order = GradOrder::shuffled;
-    m.order_seed = number();
-  } else if (words.find("buffer") != std::string::npos) {
-    m.order = GradOrder::buffers;
-    m.buffers = static_cast<int>(number());
-  } else {
-    m.order = words == "descending" ? GradOrder::descending : GradOrder::ascending;
-  }
+GradMethod with_order(GradMethod m, const TileSchedule& s) {
+  m.order = s.order;
+  if (s.order == GradOrder::shuffled) m.order_seed = s.seed;
+  if (s.order == GradOrder::buffers) m.buffers = s.buffers;
   return m;
 }
 

@@ -22,10 +22,10 @@
 
 namespace attoscope {
 struct MethodsApart;
-struct OrderRun;
 struct GradAttribution;
 struct GradShare;
 struct NamedShare;
+struct TileSchedule;
 }  // namespace attoscope
 
 namespace attoscope::ui {
@@ -138,8 +138,8 @@ std::vector<std::string> apart_lines(const MethodsApart& apart, const Experiment
 /// in other orders.
 void draw_same_bits(Session& session, const PanelInput& input, Requests& requests);
 
-/// The method with the order of a run.
-GradMethod with_order(GradMethod method, const OrderRun& run);
+/// The method with this order of dQ's key tiles.
+GradMethod with_order(GradMethod method, const TileSchedule& schedule);
 
 /// Processes at most `elements` elements of the answer into points; true while elements remain. Until then the earlier answer's
 /// points stay. The first answer is finished in one call.

@@ -264,8 +264,11 @@ OrderSpread made_spread(const Experiment& e) {
   OrderSpread spread;
   spread.experiment = e;
   spread.elements = 96 * 16;
-  for (const char* what : {"shuffled 1", "shuffled 2"}) spread.shuffled.push_back({.what = what});
-  for (const char* what : {"ascending", "descending", "1 buffers", "4 buffers"}) spread.schedules.push_back({.what = what});
+  spread.shuffled = {{"shuffled 1", {GradOrder::shuffled, 1, 1}}, {"shuffled 2", {GradOrder::shuffled, 2, 1}}};
+  spread.schedules = {{"ascending", {GradOrder::ascending, 1, 1}},
+                      {"descending", {GradOrder::descending, 1, 1}},
+                      {"1 buffer", {GradOrder::buffers, 1, 1}},
+                      {"4 buffers", {GradOrder::buffers, 1, 4}}};
   spread.shuffled[1].moved = spread.moved = 300;
   spread.shuffled[1].max_ulp = spread.max_ulp = 2;
   return spread;
@@ -273,10 +276,13 @@ OrderSpread made_spread(const Experiment& e) {
 
 CASE(gradients, orders_of_dQ) {
   const GradMethod usual;
-  const auto ordered = [&](const char* what) { return with_order(usual, {.what = what}); };
-  hand.check(ordered("shuffled 12").order == GradOrder::shuffled && ordered("shuffled 12").order_seed == 12, "a seed");
-  hand.check(ordered("8 buffers").order == GradOrder::buffers && ordered("8 buffers").buffers == 8, "buffers");
-  hand.check(ordered("descending").order == GradOrder::descending && ordered("ascending") == usual, "and schedules");
+  const GradMethod shuffled = with_order(usual, {GradOrder::shuffled, 12, 1}),
+                   buffered = with_order(usual, {GradOrder::buffers, 1, 8});
+  hand.check(shuffled.order == GradOrder::shuffled && shuffled.order_seed == 12, "a seed");
+  hand.check(buffered.order == GradOrder::buffers && buffered.buffers == 8, "buffers");
+  hand.check(with_order(usual, {GradOrder::descending, 1, 1}).order == GradOrder::descending &&
+                 with_order(usual, {GradOrder::ascending, 1, 1}) == usual,
+             "and schedules");
   Session s = backward_session();
   s.view.detail = Detail::same_bits;
   s.experiment.backward.a.order = GradOrder::ascending;
