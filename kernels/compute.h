@@ -13,10 +13,6 @@
 
 namespace attoscope {
 
-struct Experiment;
-struct Method;
-struct Result;
-
 /// Polled by many threads during a computation; true requests a stop.
 using Cancelled = std::function<bool()>;
 

@@ -14,10 +14,7 @@
 
 namespace attoscope {
 
-class AllHeads;
-struct MaskTensor;
 struct Problem;
-struct Tensors;
 
 /// Factors and offsets to apply after the products of stored tensors (see scaled_operands.h); empty if there are none.
 template <class T>

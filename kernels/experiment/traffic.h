@@ -12,9 +12,6 @@
 namespace attoscope {
 
 struct Experiment;
-struct Format;
-struct Method;
-struct Problem;
 
 /// Bytes moved between HBM and on-chip memory, counted from the algorithm's loops for the experiment's N, d, mask and tiles.
 struct Traffic {

@@ -7,9 +7,7 @@
 
 namespace attoscope {
 
-struct Experiment;
 struct RoundingLog;
-struct Tensors;
 
 /// One tile of one row; keys are numbered in storage order.
 template <class T>

@@ -16,8 +16,6 @@
 
 namespace attoscope {
 
-struct DeviceInfo;
-
 /// Queries and keys that a thread block processes at a time. 128 x 64 reads shared memory least. But one head of 8192 queries
 /// is only 64 blocks of 128, half of a large GPU: a single head is faster in blocks of 64 queries.
 using HardwareTile = TileSizes;
