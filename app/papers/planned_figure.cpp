@@ -147,7 +147,9 @@ class PlanDrawing {
     if (loop == "policies" || loop == "all_policies")
       for (const std::string& policy : policies_of(x)) add("policy", policy);
     else if (loop == "kernels")
-      for (const ScaledKernel& kernel : scaled_kernels()) add("kernel", kernel.name);
+      for (const KernelPreset& kernel : kernel_presets()) {
+        if (kernel.method.scaling.any()) add("kernel", kernel.name);
+      }
     else if (loop == "rounded_steps")
       for (int i = static_cast<int>(Step::input) + 1; i < step_count; ++i) {
         const auto step = static_cast<Step>(i);

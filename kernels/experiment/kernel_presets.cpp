@@ -40,6 +40,26 @@ constexpr std::string_view vllm = "vllm-project/vllm, KV cache";
 /// SageAttention 2 shifts its exponents by the constant 8.807f, a little less than log2 448.
 constexpr std::string_view sage2_P = "e4m3/x447.8898/shift";
 
+// --- kernels of 2024 to 2026 with scaled roundings ---------------------------------------------------------------------
+
+/// A scaled kernel; texts are parsed by `parse_scaling`, empty: off.
+struct ScaledKernel {
+  std::string_view name;
+  std::string_view what;                                           ///< its method, with the differences from the kernel
+  std::string_view source;                                         ///< where it was read
+  std::string_view QKV{}, KV = QKV, Q = QKV, K = KV, V = KV, P{};  ///< QKV and KV: defaults of several tensors
+  int block_q = 128, block_k = 128;
+  int smooth_Q = 0;
+  bool smooth_K = false, hadamard = false;
+  bool lazy_max = false;  ///< cuDNN: the max stays while the new one exceeds it by at most 4 powers of two
+  bool reverse_keys = false;
+  bool fa3_tiles = false;  ///< tiles by d and mask, as FlashAttention-3 chooses them for e4m3
+  Accumulator sums = Accumulator::fma, qk = sums, pv = sums;  ///< sums: default of both products
+  int flush = flush_of_policy;
+  Rounding rounded_P{};  ///< rounding of P if it is not scaled
+};
+
+/// In the order of menus.
 constexpr std::array<ScaledKernel, 17> table{{
     {.name = "sage1",
      .what = "SageAttention: Q and K in int8 by blocks, K without its mean, P and V in fp16 with sums of fp16 in a tile. The "
@@ -187,6 +207,30 @@ constexpr std::array<ScaledKernel, 17> table{{
 
 Scaling scaling_of(std::string_view text) { return text.empty() ? Scaling{} : parse_scaling(text); }
 
+/// The method of the kernel for main format bf16, the format of its inputs and output. `with_kernel` sets tiles that follow d
+/// and the mask.
+Method method_of(const ScaledKernel& k) {
+  Method m{.algorithm = k.lazy_max ? Algorithm::flash4 : Algorithm::flash2,
+           .block_q = k.block_q,
+           .block_k = k.block_k,
+           .tau = k.lazy_max ? 4.0 : 8.0,
+           .exponential = k.lazy_max ? ExponentialKind::natural : ExponentialKind::exp2,
+           .reverse_keys = k.reverse_keys,
+           .accumulator = {k.qk, k.pv},
+           .flush = k.flush,
+           .precision = policy("hw").precision};
+  m.precision[Step::P] = k.rounded_P;
+  m.scaling = {.Q = scaling_of(k.Q),
+               .K = scaling_of(k.K),
+               .V = scaling_of(k.V),
+               .P = scaling_of(k.P),
+               .hadamard = k.hadamard,
+               .smooth_K = k.smooth_K,
+               .smooth_Q = k.smooth_Q,
+               .smoothed = k.smooth_K ? to_main : exact};
+  return m;
+}
+
 /// A kernel of 16 bits with this accumulator for both products.
 KernelPreset plain_kernel(std::string_view name, std::string_view what, std::string_view source, Accumulator sums,
                           std::span<const TilesUpTo> tiles, Algorithm algorithm = Algorithm::flash2) {
@@ -237,7 +281,7 @@ std::vector<KernelPreset> all_presets() {
                    "in the kernel for some",
                    "Dao-AILab/flash-attention, flash_attn/cute/flash_fwd_sm100.py, softmax.py", Accumulator::b200, fa4_sm100,
                    Algorithm::flash4)};
-  for (const ScaledKernel& k : scaled_kernels()) {
+  for (const ScaledKernel& k : table) {
     all.push_back({k.name, k.what, k.source, method_of(k)});
     if (k.fa3_tiles) all.back().tiles = fa3_fp8_sm90;
   }
@@ -285,30 +329,6 @@ std::string_view kernel_name(const Method& m, const Problem& problem, const Form
   for (const KernelPreset& preset : kernel_presets())
     if (method_on(preset, problem, main) == m) return preset.name;
   return {};
-}
-
-std::span<const ScaledKernel> scaled_kernels() { return table; }
-
-Method method_of(const ScaledKernel& k) {
-  Method m{.algorithm = k.lazy_max ? Algorithm::flash4 : Algorithm::flash2,
-           .block_q = k.block_q,
-           .block_k = k.block_k,
-           .tau = k.lazy_max ? 4.0 : 8.0,
-           .exponential = k.lazy_max ? ExponentialKind::natural : ExponentialKind::exp2,
-           .reverse_keys = k.reverse_keys,
-           .accumulator = {k.qk, k.pv},
-           .flush = k.flush,
-           .precision = policy("hw").precision};
-  m.precision[Step::P] = k.rounded_P;
-  m.scaling = {.Q = scaling_of(k.Q),
-               .K = scaling_of(k.K),
-               .V = scaling_of(k.V),
-               .P = scaling_of(k.P),
-               .hadamard = k.hadamard,
-               .smooth_K = k.smooth_K,
-               .smooth_Q = k.smooth_Q,
-               .smoothed = k.smooth_K ? to_main : exact};
-  return m;
 }
 
 }  // namespace attoscope

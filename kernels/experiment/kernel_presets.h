@@ -33,30 +33,4 @@ Experiment with_kernel_as_b(Experiment e, const KernelPreset& kernel);
 /// The name of the preset that equals `m` for this problem and main format; "": none.
 std::string_view kernel_name(const Method& m, const Problem& problem, const Format& main);
 
-// --- kernels of 2024 to 2026 with scaled roundings ---------------------------------------------------------------------
-
-/// A scaled kernel; texts are parsed by `parse_scaling`, empty: off.
-struct ScaledKernel {
-  std::string_view name;
-  std::string_view what;                                           ///< its method, with the differences from the kernel
-  std::string_view source;                                         ///< where it was read
-  std::string_view QKV{}, KV = QKV, Q = QKV, K = KV, V = KV, P{};  ///< QKV and KV: defaults of several tensors
-  int block_q = 128, block_k = 128;
-  int smooth_Q = 0;
-  bool smooth_K = false, hadamard = false;
-  bool lazy_max = false;  ///< cuDNN: the max stays while the new one exceeds it by at most 4 powers of two
-  bool reverse_keys = false;
-  bool fa3_tiles = false;  ///< tiles by d and mask, as FlashAttention-3 chooses them for e4m3
-  Accumulator sums = Accumulator::fma, qk = sums, pv = sums;  ///< sums: default of both products
-  int flush = flush_of_policy;
-  Rounding rounded_P{};  ///< rounding of P if it is not scaled
-};
-
-/// All of them, in the order of menus.
-std::span<const ScaledKernel> scaled_kernels();
-
-/// The method of the kernel for main format bf16, the format of its inputs and output. `with_kernel` sets tiles that follow d
-/// and the mask.
-Method method_of(const ScaledKernel& kernel);
-
 }  // namespace attoscope

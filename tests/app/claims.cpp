@@ -229,7 +229,8 @@ std::vector<Place> places_of_reasons() {
   for (const char* const file : {"app/train/seed_figures.cpp", "assets/figures.json"}) figures.emplace_back(file);
   for (const fs::path& file : figures)
     all.push_back(place_of(file.generic_string(), literals_of(read_file(file.string(), largest_text))));
-  for (const ScaledKernel& k : scaled_kernels()) all.push_back(place_of("--like " + std::string(k.name), std::string(k.what)));
+  for (const KernelPreset& k : kernel_presets())
+    if (k.method.scaling.any()) all.push_back(place_of("--like " + std::string(k.name), std::string(k.what)));
   return all;
 }
 

@@ -40,10 +40,11 @@ TEST(Scaling, GivesThePlainImplementationsBitsToRandomQuestions) {
 }
 
 TEST(Scaling, OfNamedKernelsIsPlainToTheLastBit) {
-  for (const ScaledKernel& kernel : scaled_kernels()) {
+  for (const KernelPreset& kernel : kernel_presets()) {
+    if (!kernel.method.scaling.any()) continue;
     Experiment e = sized_experiment(150, 32);
     e.problem.mask.kind = Mask::Kind::causal;
-    e = with_kernel(e, kernel_preset(kernel.name));
+    e = with_kernel(e, kernel);
     SCOPED_TRACE(kernel.name);
     const Result r = compute(e);
     EXPECT_TRUE(is_plain(r, e.a, r.a));

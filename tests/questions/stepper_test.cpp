@@ -193,10 +193,10 @@ TEST(Stepper, RowsAreRoundedStochasticallyAsInCompute) {
 
 TEST(Stepper, NamedScaledKernelsAreSteppedWithTheirBits) {
   Dice dice(86);
-  for (const ScaledKernel& kernel : scaled_kernels())
-    for (int i = 0; i < 6; ++i) {
+  for (const KernelPreset& kernel : kernel_presets())
+    for (int i = 0; kernel.method.scaling.any() && i < 6; ++i) {
       StepQuestion q = random_question(dice);
-      const Method m = method_of(kernel);
+      const Method& m = kernel.method;
       q = with_scales_of(q, m);
       q.format = bf16;
       q.algorithm = m.algorithm;

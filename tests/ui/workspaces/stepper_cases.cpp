@@ -360,7 +360,7 @@ CASE(stepper, code_of_methods_with_scales) {
 /// The traced row of a method with scales: its own q and keys, its own scales.
 CASE(stepper, traced_row_of_a_method_with_scales) {
   Session session = small_session();
-  session.experiment.a = method_of(*std::ranges::find(scaled_kernels(), "sage2", &ScaledKernel::name));
+  session.experiment.a = kernel_preset("sage2").method;
   open_view(hand, "recurrence\nscores: pinned\nalgorithms: two_pass, flash2\n", session);  // two_pass cannot scale P
   hand.settle();
   hand.frames(3);
