@@ -14,6 +14,7 @@ namespace attoscope {
 namespace {
 
 using testing::Dice;
+using testing::with_seeds;
 
 /// Elements moved by the tile loops of FlashAttention-1 and -2.
 struct Moved {
