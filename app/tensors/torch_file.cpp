@@ -84,10 +84,16 @@ class TensorFinder {
   }
 
  private:
-  void visit(int index, const std::string& name, int depth) {
+  /// Counts a step. Adds a value that is nested too deep as an object that is not read, and returns true.
+  bool is_too_deep(const std::string& name, int depth) {
     if (++steps_ > most_steps) throw std::runtime_error(path_ + ": holds more than " + std::to_string(most_steps) + " values");
+    if (depth > deepest_value) add_opaque(name, "nested deeper than " + std::to_string(deepest_value) + " values");
+    return depth > deepest_value;
+  }
+
+  void visit(int index, const std::string& name, int depth) {
+    if (is_too_deep(name, depth)) return;
     const PickleValue& value = pickle_[index];
-    if (depth > deepest_value) return add_opaque(name, "nested deeper than " + std::to_string(deepest_value) + " values");
     switch (value.kind) {
       case PickleKind::dict:
         for (std::size_t i = 0; i + 1 < value.items.size(); i += 2)
@@ -138,6 +144,7 @@ class TensorFinder {
 
   /// Adds the result of a call: a tensor, an object that wraps one, or an object that is not read.
   void visit_call(const PickleValue& call, const std::string& name, int depth) {
+    if (is_too_deep(name, depth)) return;
     const std::string& callee = pickle_[call.items[0]].text;
     const PickleValue& arguments = pickle_[call.items[1]];
     const auto argument = [&](std::size_t i) { return i < arguments.items.size() ? arguments.items[i] : -1; };

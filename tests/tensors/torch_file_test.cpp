@@ -169,6 +169,15 @@ TEST(BadTorchFile, ListsOfListsEndSoon) {
   EXPECT_THAT(sentence_on(archive(itself)), HasSubstr("nested deeper than 64 values"));
 }
 
+/// A rebuilt object whose arguments are itself, or 300,000 rebuilt objects one in the other.
+TEST(BadTorchFile, RebuiltObjectsEndSoon) {
+  const std::string rebuild = begin + "ctorch._tensor\n_rebuild_from_type_v2\nq\1";
+  EXPECT_THAT(sentence_on(archive(rebuild + "]q\2(h\1Nh\2eR.")), HasSubstr("nested deeper than 64 values"));
+  std::string before, behind;
+  for (int i = 0; i < 300'000; ++i) before += "h\1N", behind += "\x87";
+  EXPECT_THAT(sentence_on(archive(rebuild + before + ")" + behind + "R.")), HasSubstr("nested deeper than 64 values"));
+}
+
 TEST(BadTorchFile, AnyChangeIsReadOrRefused) {
   const TemporaryDirectory scratch;
   std::mt19937 random(1);
