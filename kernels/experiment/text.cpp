@@ -61,8 +61,10 @@ std::string mask_text(const Mask& mask) {
 Mask parse_mask(std::string_view text) {
   if (text == "none") return {};
   if (text.ends_with(aligned_top_left)) {
-    Mask mask = parse_mask(text.substr(0, text.size() - aligned_top_left.size()));
-    if (mask.top_left) throw std::invalid_argument("mask " + in_quotes(text) + " says :top-left twice, expected it once");
+    const std::string_view aligned = text.substr(0, text.size() - aligned_top_left.size());
+    if (aligned.ends_with(aligned_top_left))
+      throw std::invalid_argument("mask " + in_quotes(text) + " says :top-left twice, expected it once");
+    Mask mask = parse_mask(aligned);
     mask.top_left = true;  // without a mask, too: ALiBi counts from there
     return mask;
   }

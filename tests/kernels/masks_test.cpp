@@ -84,6 +84,9 @@ TEST(Masks, AreReadAsTheyAreWritten) {
        {"window:1:2:3", "window::1", "window:-1:0", "window:1:-1", "chunk", "chunk:0", "prefix:", "prefix:1:2",
         "right_padding:x", "none:3", "causal:3", ":", "", ":top-left", "causal:top-left:top-left", "causal:left", "top-left"})
     EXPECT_THROW(parse_mask(text), std::invalid_argument) << text;
+  std::string often = "causal";
+  for (int i = 0; i < 1'000'000; ++i) often += ":top-left";
+  EXPECT_THROW(parse_mask(often), std::invalid_argument) << "a million times :top-left";
 }
 
 // --- mask tensors ------------------------------------------------------------------------------------------------------
