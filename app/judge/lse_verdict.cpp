@@ -11,7 +11,10 @@
 namespace attoscope::app {
 namespace {
 
+/// Throws std::runtime_error in a sentence unless `given` has this head, with the output's queries.
 JudgedLse judged_lse(const RowNumbers& given, const JudgedOutput& output, int head) {
+  if (given.queries(head) != output.problem.n)
+    refuse_shape(given.part.tensor.tensor, fmt::format("{} queries of head {}", output.problem.n, head));
   JudgedLse lse{output.problem, output.claim, format_of_elements(given.part.tensor.tensor.type), given.of(head)};
   const Format& d = output.claim.format;
   const bool fits_d = std::ranges::all_of(lse.values, [&](double x) { return !std::isfinite(x) || round(d, x) == x; });
@@ -80,8 +83,9 @@ std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement
   if (!given) return {};
   const ExperimentCall call = call_of(e);
   if (call.whole) return judge_lse_of(*given, *call.call, question_of(e, call), judgement, options);
+  const int of_files = e.loaded.lse.empty() ? e.problem.input.index : e.loaded.index;  // beside Q, K and V: of their head
   const JudgedLse lse =
-      judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), has_files ? e.loaded.index : 0);
+      judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), has_files ? of_files : 0);
   JudgedRow row;
   row.head = e.loaded.index;
   return concluded({row}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);

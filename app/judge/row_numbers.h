@@ -25,7 +25,13 @@ struct RowNumbers {
   HeadShape shape;
   std::vector<CallFiles::Output> sequences{};
 
-  /// Numbers of a head of Q, counted over all sequences.
+  /// Number of queries of a head of Q, counted over all sequences; 0: there is no such head.
+  int queries(int head) const {
+    if (sequences.empty()) return head < shape.count() ? shape.n : 0;
+    const auto i = static_cast<std::size_t>(head / shape.heads);
+    return i < sequences.size() ? sequences[i].shape.n : 0;
+  }
+  /// Numbers of such a head.
   std::vector<double> of(int head) const {
     if (sequences.empty()) return read_scaled_head(part, shape, head);
     const CallFiles::Output& own = sequences[static_cast<std::size_t>(head / shape.heads)];

@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "app/judge/lse_verdict.h"
 #include "app/judge/row_numbers.h"
+#include "app/tensors/kernel_output.h"
+#include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
 #include "tests/questions/planted_slips.h"
 #include "tests/support/matchers.h"
@@ -152,6 +155,42 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
   const Outcome ordered = attoscope(files.command({"--cu-seqlens-q", cu, "--lse", file + "[h n]"}));
   EXPECT_EQ(ordered.code, 1);
   EXPECT_THAT(ordered.err, AllOf(HasSubstr(file + "[h n]"), HasSubstr("expected '" + file + "'")));
+}
+
+/// An output's head is compared with another head of Q, K and V: L beside these is of their head, a named one of the output's.
+/// An L without this head, or with other queries, gets a sentence.
+TEST(JudgeLseBeside, IsOfTheHeadOfQUnlessItIsNamed) {
+  const LseFiles files;
+  const auto told = [&](Experiment e, const std::string& output, const std::string& lse) {
+    use_kernel_output(e, read_kernel_output(output, e.problem, e.problem.n, LseFiles::d), false);
+    e.loaded.lse = lse;
+    return judge_lse_beside(e, judge_experiment(e), {});
+  };
+  const auto call = [&](bool packed) {
+    std::vector<FileTensor> tensors;
+    for (const auto& [part, x] : files.parts())
+      tensors.push_back({part, "F32", packed ? "[96,3,16]" : "[2,3,48,16]",
+                         LseFiles::bytes_of(packed ? LseFiles::across(*x, LseFiles::d) : *x)});
+    tensors.back() = {"lse", "F32", packed ? "[96,3]" : "[2,3,48]",
+                      LseFiles::bytes_of(packed ? LseFiles::across(files.lse) : files.lse)};
+    if (packed) tensors.push_back({"cu_seqlens_q", "I32", "[3]", raw(std::vector<std::int32_t>{0, 48, 96})});
+    return CallFiles(TensorSpec(files.scratch.write("call.safetensors", safetensors(tensors))));
+  };
+  Experiment e = with_format(default_experiment(), bf16);
+  e.problem.mask = planted::causal;
+  const std::string o = files.scratch / "eight.npy", lse = files.scratch / "lse.npy";
+  files.write("eight", "(8, 48, 16)", Values(8 * LseFiles::n * LseFiles::d));
+  files.write("lse", "(2, 3, 48)", files.lse);
+  for (const bool packed : {false, true})
+    EXPECT_TRUE(told(on_head(e, call(packed), 0, true), o + ":7", "")->rounded()) << packed;
+  const Experiment first = on_head(e, call(false), 0, true);
+  EXPECT_FALSE(told(first, o + ":3", lse)->rounded());
+  EXPECT_THAT(sentence_of([&] { told(first, o + ":6", lse); }),
+              HasSubstr("lse.npy has shape [2, 3, 48, 1], expected 48 queries of head 6"));
+  files.write("short", "(24, 16)", Values(24 * LseFiles::d));
+  e.problem.n = 24;
+  EXPECT_THAT(sentence_of([&] { told(on_head(e, call(false), 0, false), files.scratch / "short.npy", ""); }),
+              HasSubstr("tensor 'lse' has shape [2, 3, 48, 1], expected 24 queries of head 0"));
 }
 
 /// With 4 heads and 4 tokens both orders fit: the error shows how to give the order, and L is then read in this order.
