@@ -178,19 +178,20 @@ void CallFiles::find_mask(const TensorSet& set) {
   const std::vector<NamedTensor> masks = masks_beside(set);
   if (masks.size() == 1) mask_beside_ = masks.front();
   if (masks.size() > 1)
-    left_out_.push_back(masks[0].tensor.label + " and " + masks[1].name +
-                        " may both be the mask: none is used, expected one, or " + "--mask-file");
+    unused_masks_.push_back(masks[0].tensor.label + " and " + masks[1].name +
+                            " may both be the mask: none is used, expected one, or " + "--mask-file");
   const auto rule = set.metadata.find("mask");
   if (rule == set.metadata.end() || !set.metadata.contains("layers")) return;
   try {
     captured_mask_ = parse_mask(rule->second);
   } catch (const std::invalid_argument&) {
-    left_out_.push_back(files_.text() + ": its mask " + in_quotes(rule->second) + " is not understood and not used");
+    unused_masks_.push_back(files_.text() + ": its mask " + in_quotes(rule->second) + " is not understood and not used");
   }
 }
 
 /// Opens the mask that all layers share: the named one, or else the one beside Q, K and V.
 void CallFiles::open_masks() {
+  left_out_.insert(left_out_.end(), unused_masks_.begin(), unused_masks_.end());
   const auto named = [&](std::size_t part) { return named_scales_[part] ? scale_spec_text(*named_scales_[part]) : ""; };
   const auto call_of = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
   MaskSources sources{named(mask_part), named(documents_part), {}, captured_mask_};

@@ -146,6 +146,7 @@ class CallFiles {
   std::vector<std::shared_ptr<const AllHeads>> all_heads_;  ///< of each layer; null: it has one head
   std::optional<NamedTensor> mask_beside_;                  ///< from the files of Q, K and V
   std::optional<Mask> captured_mask_;                       ///< the rule that a capture kept
+  std::vector<std::string> unused_masks_;                   ///< a sentence for each mask in these files that is not used
   std::shared_ptr<const MaskFiles> masks_;                  ///< null: there is none
   std::vector<std::string> given_names_, left_out_;
 };

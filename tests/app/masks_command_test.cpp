@@ -206,6 +206,24 @@ TEST(MasksCommand, AMaskBesideTheTensorsIsTaken) {
   judged(file(call.output([](int, int, int, int) { return true; }), "[256]", ""), 0);  // [256] is no mask of this call: ignored
 }
 
+/// Two masks in the file of Q, K and V, and a rule that is unknown, are not used and named, with O in another file, too.
+TEST(MasksCommand, MasksThatAreNotUsedAreNamed) {
+  const Call call(1, 1, 16, 8);
+  const std::string o = call.output([](int, int, int, int) { return true; }), shape = "[1,1,16,8]";
+  const std::string file =
+      call.scratch.write("call.safetensors", safetensors({{"q", "F32", shape, raw(call.q)},
+                                                          {"k", "F32", shape, raw(call.k)},
+                                                          {"v", "F32", shape, raw(call.v)},
+                                                          {"o", "F32", shape, raw(last_numbers<float>(o, call.q.size()))},
+                                                          {"attn_mask", "U8", "[16,16]", std::string(256, '\0')},
+                                                          {"key_padding_mask", "U8", "[1,16]", std::string(16, '\0')}},
+                                                         R"("__metadata__":{"mask":"oblique","layers":"a"},)"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--o", o}})
+    EXPECT_THAT(json_of(with({"judge", "--input", file, "--format", "bf16"}, more)).dump(),
+                AllOf(HasSubstr("'attn_mask' and key_padding_mask may both be the mask: none is used"),
+                      HasSubstr("its mask 'oblique' is not understood and not used")));
+}
+
 TEST(MasksCommand, WhatIsARuleIsSaid) {
   const Call call(1, 2, 16, 8);
   const Keeps causal = [](int, int, int i, int j) { return j <= i; };
