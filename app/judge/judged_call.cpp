@@ -206,13 +206,13 @@ std::vector<std::string> JudgedFiles::files_for_window(int head) const {
   try {
     if (const std::string file = one_file(); !file.empty() && is_seen_in(spec_for_window(file, true), 4))
       return {spec_for_window(file, true) + behind};
-  } catch (const std::runtime_error&) {  // the window would find no call there
+  } catch (const std::exception&) {  // the window would find no call there
   }
   try {
     std::vector<std::string> specs = specs_apart();
     for (std::string& spec : specs) spec += behind;
     return specs;
-  } catch (const std::runtime_error&) {
+  } catch (const std::exception&) {
     return {};
   }
 }

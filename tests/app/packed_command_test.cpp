@@ -208,6 +208,18 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
   expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
 }
 
+/// A file may hold a table that the command does not name, but a window would read: the verdict has no link.
+TEST(PackedCommand, IsJudgedWithoutALinkWhereTheWindowWouldReadAnotherTable) {
+  const TemporaryDirectory scratch;
+  const std::string file = written(scratch, alike("F32", "[6,2,4]", numbers(48), {{"o", "F32", "[6,2,4]", numbers(48)}}),
+                                   {ints("cu", {0, 4, 6}), ints("indptr", {0, 4, 6}), table(2, {0, 1, 2, 3})});
+  Words call{"judge", "--cu-seqlens-q", file + ":cu", "--kv-indptr", file + ":indptr"};
+  for (const std::string part : {"q", "k", "v", "o"}) call.insert(call.end(), {"--" + part, file + ":" + part});
+  const json told = json_of(call, 3);
+  EXPECT_EQ(told["table"].size(), 4U);
+  EXPECT_EQ(told.value("link", ""), "");
+}
+
 /// Random tables, most of them invalid: the sequences can be read, or an error sentence names the file.
 TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   const TemporaryDirectory scratch;
