@@ -187,13 +187,14 @@ WindowSides sides_of(const Beside& found, bool is_left, std::optional<bool> caus
   return {numbers[0] - 1, causal == false ? numbers[0] - 1 : 0};  // a sliding window counts the query
 }
 
-/// The mask that causal, window_size and the like beside a layer describe; "": there are none. `names` receives their names.
+/// The mask that causal, window_size and the like beside a layer describe; "": there are none. `names` receives their names if
+/// it is empty.
 std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::string& names) {
   const std::optional<Beside> causal = sets.beside(causal_names, layer), left = sets.beside(window_left_names, layer),
                               window = left ? left : sets.beside(window_names, layer);
   if (!causal && !window) return "";
   const std::optional<bool> is_causal = boolean_of(causal);
-  names = (causal ? causal->label : "") + (causal && window ? " and " : "") + (window ? window->label : "");
+  if (names.empty()) names = (causal ? causal->label : "") + (causal && window ? " and " : "") + (window ? window->label : "");
   WindowSides sides = window ? sides_of(*window, left.has_value(), is_causal) : WindowSides{};
   if (is_causal == true) sides.right = 0;
   if (!sides.left && !sides.right) return "none";

@@ -1,5 +1,7 @@
 // A scale, soft cap, slope and sink for each head: as a list, as a file of numbers, and in the file of Q, K and V.
 
+#include "app/tensors/head_numbers.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -7,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "app/tensors/call_files.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/tensors/tensor_files.h"
+#include "tests/tensors/saved_dict.h"
 
 namespace attoscope::testing {
 namespace {
@@ -152,6 +155,21 @@ TEST_F(HeadNumbers, AreThoseOfTheChosenHead) {
       EXPECT_THAT(heads, HasSubstr(by_list["a"]["rms"].dump())) << "head " << head;
     }
   }
+}
+
+/// Two layers whose windows differ: the sentence shows the first layer's mask, and names its value.
+TEST_F(HeadNumbers, TheMaskIsToldByTheValueItIsFrom) {
+  SavedDict dict;
+  for (const auto& [layer, left] : {std::pair{"layers.0.", 127}, {"layers.1.", 63}}) {
+    for (const char* const part : {"q", "k", "v"})
+      dict.floats(layer + std::string(part), {1, 8, 2, 4}, std::vector<double>(64));
+    dict.value(layer + std::string("window_size"), SavedDict::tuple({left, 0}));
+  }
+  const app::HeadNumbers numbers({}, CallFiles(TensorSpec(scratch_.write("call.pt", dict.bytes()))));
+  EXPECT_EQ(numbers.text("mask", 0), "window:127:0");
+  EXPECT_EQ(numbers.text("mask", 2), "window:63:0");
+  EXPECT_THAT(numbers.found(),
+              Contains(AllOf(StartsWith("--mask is window:127:0, by "), HasSubstr("call.pt: value 'layers.0.window_size'."))));
 }
 
 TEST_F(HeadNumbers, AreRefusedInASentence) {
