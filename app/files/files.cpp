@@ -351,7 +351,8 @@ void check_distinct(const std::vector<OutputPlace>& places) {
     std::error_code error;
     if (fs::exists(p.file, error) && !fs::is_regular_file(p.file, error)) continue;  // several may write to one device
     const fs::path full = fs::weakly_canonical(fs::absolute(p.file, error), error);
-    const auto [earlier, is_new] = options.try_emplace(full, p.option);
+    const fs::path written = fs::path(p.file).lexically_normal();  // used if a folder on the way may not be entered
+    const auto [earlier, is_new] = options.try_emplace(full.empty() ? written : full, p.option);
     if (!is_new)
       throw std::invalid_argument(p.option + " " + p.file + ": " + earlier->second +
                                   " writes this file, too, expected another");

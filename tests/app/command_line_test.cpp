@@ -184,6 +184,14 @@ TEST(CommandLine, InputsAreKept) {
   keeps({"dot", "h100", "--format", "fp16", "--a", q, "--b", k, "--out", q}, "--out writes this file, too");
 }
 
+/// The names are too long: these files have no place that can be compared, as in a folder that may not be entered.
+TEST(CommandLine, FilesThatCannotBeReachedAreNotOneFile) {
+  const TemporaryDirectory scratch;
+  expect_refused({"run", "--n", "8", "--save", scratch / std::string(300, 'x')}, 1, "cannot be made a directory");
+  const std::string file = scratch / std::string(300, 'y');
+  expect_refused({"sweep", "--vary", "n=8", "--csv", file, "--json", file}, 2, "--csv writes this file, too");
+}
+
 TEST(CommandLine, ASessionComesAlone) {
   expect_refused({"nothing.json", "run"}, 2, "'nothing.json'");
 #ifndef ATTOSCOPE_GUI
