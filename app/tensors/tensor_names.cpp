@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,7 +74,7 @@ std::vector<NamedCall> calls_by_place(const std::vector<TensorName>& names) {
 
 /// Calls whose tensors are arguments by position: arg_1, arg_2, arg_3.
 std::vector<NamedCall> calls_by_position(const std::vector<TensorName>& names) {
-  std::map<std::string, std::map<int, int>> lists;  // by prefix: position to index in names
+  std::map<std::string, std::map<std::int64_t, int>> lists;  // by prefix: position to index in names
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::vector<Word> words = words_of(names[i].name);
     if (words.size() < 2 || !names[i].readable) continue;
@@ -83,7 +84,7 @@ std::vector<NamedCall> calls_by_position(const std::vector<TensorName>& names) {
   }
   std::vector<NamedCall> calls;
   for (const auto& [shared, list] : lists) {
-    const int first = list.begin()->first;
+    const std::int64_t first = list.begin()->first;
     if (list.contains(first + 1) && list.contains(first + 2))
       calls.push_back({shared, list.at(first), list.at(first + 1), list.at(first + 2)});
   }

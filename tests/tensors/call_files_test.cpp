@@ -249,6 +249,7 @@ TEST(TensorNames, OtherWaysToCallThem) {
     EXPECT_EQ(found.calls[0].v, 2);
   }
   EXPECT_THAT(calls_of({"weight", "bias", "q_proj.weight", "k_proj.weight", "v_proj.weight"}).calls, IsEmpty());
+  EXPECT_THAT(calls_of({"arg_2147483647", "arg_2147483646"}).calls, IsEmpty()) << "no position is beyond the largest int";
   EXPECT_THAT(calls_of({"0_q", "0_k"}).incomplete, ElementsAre("'0_q' and '0_k' have no v"));
   EXPECT_EQ(calls_of({"q", "k", "v", "Q", "K", "V"}).calls.size(), 1U) << "plain names are one call for the whole file";
 }
