@@ -105,6 +105,9 @@ Table pins_table(const std::vector<Pin>& pins);
 /// The list of pins.
 void draw_pins(const Frame& frame);
 
+/// The numbers of a tensor in words.
+std::string statistics_text(const TensorStatistics& statistics);
+
 /// All tensors of a file as a tree, with their parts of the call and buttons to choose other tensors.
 void draw_tensors(const Frame& frame);
 

@@ -81,9 +81,7 @@ void part_buttons(const TensorTree& t, const TensorEntry& e) {
 /// The numbers of the opened tensor.
 std::string tensor_numbers(const TensorTree& t) {
   const TensorStatistics* const s = t.frame.input.side.tensor_statistics.get();
-  if (s == nullptr || s->spec != t.state.opened) return "its numbers are being read";
-  return fmt::format("{} numbers, {} .. {}, mean {}, RMS {}, {} zeros, {} not finite", s->count, scientific(s->least),
-                     scientific(s->most), signed_scientific(s->mean, 3), scientific(s->rms), s->zeros, s->nonfinite);
+  return s == nullptr || s->spec != t.state.opened ? "its numbers are being read" : statistics_text(*s);
 }
 
 /// A row for a tensor; if it is opened, a line with its numbers below.
@@ -167,6 +165,13 @@ std::string sentence_of(const TensorTree& t) {
 }
 
 }  // namespace
+
+std::string statistics_text(const TensorStatistics& s) {
+  if (s.count == 0) return "it is empty";
+  if (s.count == s.nonfinite) return fmt::format("{} numbers, none of them finite", s.count);
+  return fmt::format("{} numbers, {} .. {}, mean {}, RMS {}, {} zeros, {} not finite", s.count, scientific(s.least),
+                     scientific(s.most), signed_scientific(s.mean, 3), scientific(s.rms), s.zeros, s.nonfinite);
+}
 
 void draw_tensors(const Frame& frame) {
   View& view = frame.session.view;

@@ -72,7 +72,7 @@ struct TensorList {
 struct TensorStatistics {
   std::string spec;  ///< `TensorEntry::spec`
   std::uint64_t count = 0, zeros = 0, nonfinite = 0;
-  double least = 0, most = 0, mean = 0, rms = 0;  ///< numbers of the finite elements
+  double least = 0, most = 0, mean = 0, rms = 0;  ///< numbers of the finite elements, if there are any
 };
 
 /// A device, and the reason if it cannot be used.

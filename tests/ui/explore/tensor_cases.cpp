@@ -8,6 +8,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "tests/ui/explore/output_files.h"
+#include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
 #include "ui/widgets/plot.h"
 
@@ -69,6 +70,14 @@ CASE(tensors, letters_take_tensors) {
   hand.await("the list is open again", [&] { return hand.exists(list + "###as named"); });
   hand.click(list + "###as named");
   hand.await("by its names there is no call", [&] { return hand.view().listed_file == file; });
+}
+
+/// A tensor without finite elements has no smallest number, largest number or mean.
+CASE(tensors, numbers_in_words) {
+  hand.expect_text(statistics_text({}), "it is empty");
+  hand.expect_text(statistics_text({.spec = "", .count = 3, .nonfinite = 3}), "3 numbers, none of them finite");
+  hand.expect_text(statistics_text({.spec = "", .count = 3, .zeros = 1, .nonfinite = 2}),
+                   "3 numbers, 0 .. 0, mean 0, RMS 0, 1 zeros, 2 not finite");
 }
 
 /// An opened row shows its numbers; names select Q, K, V, and letters select O and dO.
