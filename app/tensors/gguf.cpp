@@ -20,7 +20,7 @@ constexpr int deepest_array = 4, most_gguf_dimensions = 4;
 
 using Bytes = std::span<const unsigned char>;
 
-float scale_at(Bytes b, std::size_t at) { return static_cast<float>(from_f16(b[at] | std::uint32_t{b[at + 1]} << 8)); }
+float scale_at(Bytes b, std::size_t at) { return static_cast<float>(number_of(fp16, b[at] | std::uint32_t{b[at + 1]} << 8)); }
 float signed_at(Bytes b, std::size_t at) { return static_cast<float>(static_cast<signed char>(b[at])); }
 
 /// d times 4-bit numbers, the low halves of the bytes first. Q4_0 subtracts 8 from them; Q4_1 adds a minimum.

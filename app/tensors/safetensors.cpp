@@ -174,7 +174,7 @@ std::uint64_t f32_bits(double x) { return std::bit_cast<std::uint32_t>(static_ca
 double f32_number(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 
 constexpr std::array<ExactType, 4> exact_types{{
-    {"F16", 2, f16_bits, [](std::uint64_t bits) { return from_f16(static_cast<std::uint32_t>(bits)); }},
+    {"F16", 2, f16_bits, [](std::uint64_t bits) { return number_of(fp16, bits); }},
     {"BF16", 2, [](double x) { return f32_bits(x) >> 16U; }, [](std::uint64_t bits) { return f32_number(bits << 16U); }},
     {"F32", 4, f32_bits, f32_number},
     {"F64", 8, [](double x) { return std::bit_cast<std::uint64_t>(x); },

@@ -13,30 +13,11 @@
 
 namespace attoscope::app {
 
-double from_f16(std::uint32_t bits) {
-  const int exponent = static_cast<int>(bits >> 10 & 31);
-  const auto fraction = static_cast<double>(bits & 1023);
-  double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-  if (exponent == 31) {
-    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
 namespace {
 
 constexpr std::size_t chunk_elements = std::size_t{1} << 17;
 /// Limit of a file in Fortran order, in bytes: its heads are interleaved, and reading one head reads all.
 constexpr std::uint64_t largest_fortran_order = std::uint64_t{1} << 30;
-
-/// OCP's e4m3: no infinities, NaN only in the last code.
-double from_e4m3(std::uint32_t bits) {
-  const int exponent = static_cast<int>(bits >> 3 & 15);
-  const auto fraction = static_cast<double>(bits & 7);
-  double magnitude = exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
-  if ((bits & 127) == 127) magnitude = std::numeric_limits<double>::quiet_NaN();
-  return (bits & 128) != 0 ? -magnitude : magnitude;
-}
 
 /// OCP's e8m0: a power of two, NaN in the last code.
 double from_e8m0(std::uint64_t bits) {
@@ -47,11 +28,11 @@ double number_at(const char* bytes, ElementType type, bool big_endian) {
   const std::uint64_t bits = number_in({bytes, static_cast<std::size_t>(bytes_of(type))}, big_endian);
   switch (type) {
     case ElementType::F8_E4M3:
-      return from_e4m3(static_cast<std::uint32_t>(bits));
-    case ElementType::F8_E5M2:  // the upper half of an fp16
-      return from_f16(static_cast<std::uint32_t>(bits << 8));
+      return number_of(e4m3, bits);
+    case ElementType::F8_E5M2:
+      return number_of(e5m2, bits);
     case ElementType::F16:
-      return from_f16(static_cast<std::uint32_t>(bits));
+      return number_of(fp16, bits);
     case ElementType::BF16:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
     case ElementType::F32:

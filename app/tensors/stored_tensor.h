@@ -72,9 +72,6 @@ struct StoredTensor {
   bool tells_format = true;  ///< false: bf16 could not be stored, so F32 or F64 may hold numbers of any narrower format
 };
 
-/// The number that 16 bits are in fp16.
-double from_f16(std::uint32_t bits);
-
 /// Number of matrices in a tensor, and their size.
 struct Extent {
   int heads = 0, n = 0, d = 0;

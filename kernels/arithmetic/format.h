@@ -125,6 +125,18 @@ inline constexpr double smallest_normal(const Format& f) { return power_of_two<d
 inline constexpr double smallest_subnormal(const Format& f) { return power_of_two<double>(min_exponent(f) - f.mantissa_bits); }
 inline constexpr double epsilon(const Format& f) { return power_of_two<double>(-f.mantissa_bits); }
 
+/// The number that a code of f is; NaN keeps the code's sign.
+inline constexpr double number_of(const Format& f, std::uint64_t code) {
+  using L = Layout<double>;
+  const std::uint64_t one = std::uint64_t{1} << f.mantissa_bits, mantissa = code & (one - 1);
+  const int top = (1 << f.exponent_bits) - 1, exponent = static_cast<int>(code >> f.mantissa_bits) & top;
+  const int quantum = min_exponent(f) + (exponent > 0 ? exponent - 1 : 0) - f.mantissa_bits;
+  double x = static_cast<double>(exponent == 0 ? mantissa : mantissa | one) * power_of_two<double>(quantum);
+  if (exponent == top && !(f.top_code_nan && f.mantissa_bits > 0 && mantissa != one - 1))
+    x = bit_as<double>(f.top_code_nan || mantissa != 0 ? L::infinity | L::hidden >> 1 : L::infinity);
+  return (code >> (f.exponent_bits + f.mantissa_bits) & 1) != 0 ? -x : x;
+}
+
 /// floor(log2 |x|) of the number with these bits (not 0, not infinite), subnormals of T included.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr int exponent_of(typename Layout<T>::Bits magnitude) {

@@ -138,17 +138,6 @@ HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, con
 
 std::uint16_t code_of(const Format& format, double x) { return static_cast<std::uint16_t>(factor_code(format, x)); }
 
-double number_of(const Format& format, std::uint16_t code) {
-  const int one = 1 << format.mantissa_bits, top = (1 << format.exponent_bits) - 1;
-  const int exponent = code >> format.mantissa_bits & top, mantissa = code & (one - 1);
-  const double sign = code >> (format.exponent_bits + format.mantissa_bits) & 1 ? -1 : 1;
-  if (exponent == top && (!format.top_code_nan || mantissa == one - 1))
-    return format.top_code_nan || mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()
-                                                : sign * std::numeric_limits<double>::infinity();
-  const int significand = exponent == 0 ? mantissa : mantissa + one;
-  return sign * std::ldexp(significand, min_exponent(format) + std::max(exponent - 1, 0) - format.mantissa_bits);
-}
-
 HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                                const std::vector<int>& rows, const StopSign& stop) {
   if (const std::string reason = hardware_reason(problem, format, method); !reason.empty()) throw std::invalid_argument(reason);

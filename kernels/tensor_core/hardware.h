@@ -66,8 +66,6 @@ double hardware_ms(int n, int d, int heads, bool causal, const Format& format, c
 
 /// The code of x in a `format` that the kernel supports and that can represent x (see `factor_code`).
 std::uint16_t code_of(const Format& format, double x);
-/// The number that a code represents.
-double number_of(const Format& format, std::uint16_t code);
 
 /// Input of the kernel.
 struct HardwareLaunch {

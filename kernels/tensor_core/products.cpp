@@ -246,8 +246,8 @@ std::vector<float> device_products(const ProductQuestions& questions, int device
                      ": it was compiled for older GPUs, or by a CUDA before 12.4.");
   std::vector<float> sums(static_cast<std::size_t>(questions.count));
   for (std::size_t i = 0; i < sums.size(); ++i)
-    sums[i] = questions.kind.sums == SumType::f16 ? static_cast<float>(number_of(fp16, static_cast<std::uint16_t>(words[i])))
-                                                  : std::bit_cast<float>(words[i]);
+    sums[i] =
+        questions.kind.sums == SumType::f16 ? static_cast<float>(number_of(fp16, words[i])) : std::bit_cast<float>(words[i]);
   return sums;
 }
 

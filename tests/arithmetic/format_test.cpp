@@ -236,6 +236,22 @@ TEST(Format, LimitsAreThoseOfTheStandards) {
   EXPECT_EQ(epsilon(bf16), 0x1p-7);
 }
 
+TEST(Format, EveryCodeIsItsNumber) {
+  for (const Format& f : {bf16, fp16, e4m3, e5m2, Format{2, 1}, Format{5, 0}, Format{3, 2, Overflow::nan, true},
+                          Format{3, 0, Overflow::nan, true}}) {
+    const std::vector<double> numbers = numbers_and_one_beyond(f);
+    const std::size_t sign = std::size_t{1} << (f.exponent_bits + f.mantissa_bits), finite = numbers.size() - 1;
+    for (std::size_t code = 0; code < sign; ++code) {
+      const double nan = std::nan(""), top = f.top_code_nan || code > finite ? nan : HUGE_VAL;
+      const double expected = code < finite ? numbers[code] : top, x = number_of(f, code), negative = number_of(f, sign | code);
+      ASSERT_TRUE(same(x, expected) && same(negative, -expected)) << name(f) << ' ' << code << ": " << x;
+      ASSERT_TRUE(!std::signbit(x) && std::signbit(negative)) << name(f) << ' ' << code << ": " << x;
+    }
+  }
+  Dice dice(3);
+  for (const double x : hard_values<double>(fp64, dice)) ASSERT_TRUE(same(number_of(fp64, bit_as<std::uint64_t>(x)), x)) << x;
+}
+
 TEST(Format, UlpIsTheDistanceToTheNextNumberOutwards) {
   for (const Format& f : {bf16, fp16, e5m2, Format{3, 4}}) {
     const std::vector<double> numbers = numbers_and_one_beyond(f);

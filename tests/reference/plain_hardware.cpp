@@ -34,8 +34,7 @@ std::vector<float> numbers(const std::vector<std::uint8_t>& codes, const Format&
   std::vector<float> x;
   const std::size_t bytes = format == e4m3 ? 1 : 2;
   for (std::size_t i = 0; i < codes.size(); i += bytes)
-    x.push_back(
-        static_cast<float>(number_of(format, static_cast<std::uint16_t>(codes[i] | (bytes == 2 ? codes[i + 1] << 8 : 0)))));
+    x.push_back(static_cast<float>(number_of(format, codes[i] | (bytes == 2 ? codes[i + 1] * 256U : 0U))));
   return x;
 }
 

@@ -132,8 +132,7 @@ class HostNumbers {
  public:
   /// `rule`: null for exact sums, rounded once.
   HostNumbers(const Format& format, const ProductRule* rule) : format_(format), rule_(rule) {
-    for (int code = 0; code < 1 << (8 * bytes()); ++code)
-      numbers_.push_back(static_cast<float>(number_of(format, static_cast<std::uint16_t>(code))));
+    for (int code = 0; code < 1 << (8 * bytes()); ++code) numbers_.push_back(static_cast<float>(number_of(format, code)));
   }
 
   int bytes() const { return format_ == e4m3 ? 1 : 2; }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
-#include <limits>
 
 namespace attoscope::ui {
 
@@ -71,22 +70,6 @@ BitText bits_of(const Format& f, double x) {
   }
   return {std::signbit(y) ? "1" : "0", binary(exponent, f.exponent_bits), binary(mantissa, f.mantissa_bits),
           y == x || (std::isnan(x) && std::isnan(y))};
-}
-
-double number_of(const Format& f, const BitText& bits) {
-  const auto whole = [](const std::string& digits) { return std::strtoull(("0" + digits).c_str(), nullptr, 2); };
-  const std::uint64_t exponent = whole(bits.exponent), mantissa = whole(bits.mantissa),
-                      top = (std::uint64_t{1} << f.exponent_bits) - 1, all = (std::uint64_t{1} << f.mantissa_bits) - 1;
-  const bool holds_numbers = f.top_code_nan && f.mantissa_bits > 0;
-  double magnitude = 0;
-  if (exponent == top && !(holds_numbers && mantissa != all))
-    magnitude = f.top_code_nan || mantissa != 0 ? std::nan("") : std::numeric_limits<double>::infinity();
-  else {
-    const int e = exponent == 0 ? min_exponent(f) : static_cast<int>(exponent) - 1 + min_exponent(f);
-    const std::uint64_t hidden = exponent == 0 ? 0 : std::uint64_t{1} << f.mantissa_bits;
-    magnitude = std::ldexp(static_cast<double>(hidden | mantissa), e - f.mantissa_bits);
-  }
-  return bits.sign == "1" ? -magnitude : magnitude;
 }
 
 double neighbour(const Format& f, double x, bool above) {

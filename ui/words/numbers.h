@@ -23,8 +23,6 @@ struct BitText {
   bool exact = true;  ///< x is a number of f; else the bits are of the nearest number
 };
 BitText bits_of(const Format& f, double x);
-/// The number of f with these bits; the inverse of `bits_of`.
-double number_of(const Format& f, const BitText& bits);
 /// The next number of f above or below x, a number of f; beyond the largest number, the result of an overflow. NaN stays NaN.
 double neighbour(const Format& f, double x, bool above);
 

@@ -345,8 +345,7 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   if (!pressed || i < 0) return false;
   char& digit = digits[static_cast<std::size_t>(i)];
   digit = digit == '0' ? '1' : '0';
-  const auto exponent_bits = static_cast<std::size_t>(s.format.exponent_bits);
-  x = number_of(s.format, {digits.substr(0, 1), digits.substr(1, exponent_bits), digits.substr(1 + exponent_bits)});
+  x = number_of(s.format, std::stoull(digits, nullptr, 2));
   return true;
 }
 
