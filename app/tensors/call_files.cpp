@@ -300,12 +300,12 @@ void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints&
 }
 
 void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints) {
-  const SetScales scales(set, names.calls.size() == 1);
+  const ScaleNames scales(names_of(set), names.calls.size() == 1);
   for (const NamedCall& call : names.calls) {
     const auto part = [&](int i, int place) {
       if (i < 0) return CallPart{};
       const NamedTensor& t = set.tensors[static_cast<std::size_t>(i)];
-      return CallPart{t, scales.of(t.name, place, call.shared)};
+      return CallPart{t, tensors_at(set, scales.of(t.name, place, call.shared))};
     };
     try {
       add_call({part(call.q, 0), part(call.k, 1), part(call.v, 2), part(call.o, 3)}, call.shared, hints,

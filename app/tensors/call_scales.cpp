@@ -84,7 +84,7 @@ bool is_called_scale(const std::string& name) {
   return std::ranges::any_of(words_of(name), [](const Word& w) { return is_one_of(w.lower(), scale_words); });
 }
 
-ScaleNames::ScaleNames(const std::vector<TensorName>& names) {
+ScaleNames::ScaleNames(const std::vector<TensorName>& names, bool has_one_call) : has_one_call_(has_one_call) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!is_called_scale(names[i].name)) continue;
     std::vector<Word> words = words_of(names[i].name);
@@ -102,7 +102,7 @@ std::vector<int> ScaleNames::of(const std::string& tensor, int part, const std::
   for (const std::vector<int>& found : {found_in(by_name_, joined(words_of(tensor))), found_in(own_, std::pair(part, place)),
                                         found_in(of_both_, std::pair(part, place))})
     if (!found.empty()) return found;
-  return {};
+  return has_one_call_ ? only(part) : std::vector<int>();
 }
 
 std::vector<int> ScaleNames::only(int part) const {
@@ -115,20 +115,16 @@ std::vector<int> ScaleNames::only(int part) const {
   return {};
 }
 
-SetScales::SetScales(const TensorSet& set, bool has_one_call) : set_(set), names_(names_of(set)), has_one_call_(has_one_call) {}
-
-std::vector<NamedTensor> SetScales::of(const std::string& tensor, int part, const std::string& shared) const {
-  std::vector<int> found = names_.of(tensor, part, shared);
-  if (found.empty() && has_one_call_) found = names_.only(part);
-  std::vector<NamedTensor> scales;
-  for (const int i : found) scales.push_back(set_.tensors[static_cast<std::size_t>(i)]);
-  return scales;
+std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>& indices) {
+  std::vector<NamedTensor> tensors;
+  for (const int i : indices) tensors.push_back(set.tensors[static_cast<std::size_t>(i)]);
+  return tensors;
 }
 
 CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, bool or_only) {
   const TensorSet set = list_file(ref.file);
   const NamedTensor& t = readable(tensor_in(set, ref, usual, or_only));
-  return {t, SetScales(set, false).of(t.name, part, t.name)};
+  return {t, tensors_at(set, ScaleNames(names_of(set)).of(t.name, part, t.name))};
 }
 
 void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target) {

@@ -22,19 +22,20 @@ bool is_called_scale(const std::string& name);
 /// The scales among names. Every scale multiplies the stored number, whatever its name: k_descale and k_scale_inv too.
 class ScaleNames {
  public:
-  explicit ScaleNames(const std::vector<TensorName>& names);
+  explicit ScaleNames(const std::vector<TensorName>& names, bool has_one_call = false);
 
   /// Indices of names that may scale `tensor`, part 0 q, 1 k, 2 v or 3 o of a call whose names share `shared`; several if they
   /// fit equally. Order: the tensor's own name with "scale", then the part's scale in the same place, then a scale of both K
-  /// and V.
+  /// and V, then `only` if there is one call.
   std::vector<int> of(const std::string& tensor, int part, const std::string& shared) const;
-  /// Index of the only scale of this part in any place, for a list with one call; else empty.
+  /// Index of the only scale of this part in any place; else empty.
   std::vector<int> only(int part) const;
 
  private:
   using Places = std::vector<int>;
   std::map<std::string, Places> by_name_;                        ///< by the words of a name without words for scales
   std::map<std::pair<int, std::string>, Places> own_, of_both_;  ///< by part and place; own_: k_scale, of_both_: kv_scale
+  bool has_one_call_;
 };
 
 /// An opened scale that fits its tensor.
@@ -53,19 +54,8 @@ struct CallPart {
   bool leaves_scale() const { return !beside.empty() && !scale; }
 };
 
-/// The scales among a set's tensors, by name.
-class SetScales {
- public:
-  /// `set` must outlive this object.
-  SetScales(const TensorSet& set, bool has_one_call);
-  /// Candidates for the scale of a tensor: part 0 q, 1 k, 2 v, 3 o of a call whose names share `shared`.
-  std::vector<NamedTensor> of(const std::string& tensor, int part, const std::string& shared) const;
-
- private:
-  const TensorSet& set_;
-  ScaleNames names_;
-  bool has_one_call_;
-};
+/// The tensors of a set with these indices.
+std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>& indices);
 
 /// The tensor of `tensor_in` as part 0 q .. 3 o of a call, with candidates for its scale. Throws std::runtime_error with one
 /// sentence if there is none.

@@ -91,11 +91,11 @@ Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
   if (found.empty() && (only_usual || set.tensors.size() == 1)) found = {*usual};
   if (found.empty())
     throw std::runtime_error(spec.files() + ": has no tensor called o, out, output or attn_out, and not just one");
-  const SetScales scales(set, !only_usual && found.size() == 1);
+  const ScaleNames scales(names_of(set), !only_usual && found.size() == 1);
   Outputs outputs;
   for (const int i : found) {
     const NamedTensor& t = readable(set.tensors[static_cast<std::size_t>(i)]);
-    CallPart part{t, scales.of(t.name, 3, t.name)};
+    CallPart part{t, tensors_at(set, scales.of(t.name, 3, t.name))};
     const HeadShape shape = shape_of(t.tensor, n, d);
     find_scale(part, spec.scales()[3], {3, shape, 1, {}});
     outputs.push_back({std::move(part), shape});
