@@ -16,18 +16,13 @@
 namespace attoscope::app {
 namespace {
 
-template <class Chosen>
-std::string tensors_that(const CallGradients& g, const Chosen& chosen) {
-  std::vector<std::string> names;
-  for (const CallTensor& t : g.tensors)
-    if (chosen(t)) names.emplace_back(text(t.tensor));
-  return listed(names, " and ");
-}
-
 std::string slip_text(const std::optional<GradientSlip>& slip) { return slip ? slip->text : ""; }
 
 std::string right_tensors(const CallGradients& g) {
-  return tensors_that(g, [](const CallTensor& t) { return t.rounded; });
+  std::vector<std::string> names;
+  for (const CallTensor& t : g.tensors)
+    if (t.rounded) names.emplace_back(text(t.tensor));
+  return listed(names, " and ");
 }
 bool is_are(const std::string& names) { return names.find(' ') != std::string::npos; }
 
@@ -43,11 +38,7 @@ std::string sequences_text(const CallGradients& g, const std::vector<std::array<
   for (const auto& [first, last] : runs) {
     const int begin = first % g.heads_of_sequence, end = last % g.heads_of_sequence;
     const std::string sequence = fmt::format("sequence {}", sequence_of(g, first));
-    if (end - begin + 1 == g.heads_of_sequence)
-      texts.push_back(sequence);
-    else
-      texts.push_back((begin == end ? fmt::format("head {} of ", begin) : fmt::format("heads {} to {} of ", begin, end)) +
-                      sequence);
+    texts.push_back((end - begin + 1 == g.heads_of_sequence ? "" : run_text("head", begin, end) + " of ") + sequence);
   }
   return listed(texts, " and ");
 }
@@ -123,9 +114,7 @@ std::string evidence(const CallGradients& g) {
 }
 
 std::string notes(const CallGradients& g) {
-  std::string all;
-  if (g.heads_of_q) all += " dK and dV have the heads of Q: each is judged by itself, not summed over a group.";
-  return all;
+  return g.heads_of_q ? " dK and dV have the heads of Q: each is judged by itself, not summed over a group." : "";
 }
 
 /// The largest ratio of its tensors.
@@ -232,6 +221,17 @@ bool is_rounded_in(const CallJudgement& call, int first, int count) {
                              [&](const JudgedRow& r) { return r.head < first || r.head >= first + count || r.found.rounded; });
 }
 
+/// The derivation of the gradients' tolerance, one sentence a step.
+std::vector<std::string> gradient_derivation(const CallGradients& g) {
+  if (g.family.empty()) return {};
+  const auto worst = std::ranges::max_element(g.family, {}, &RivalError::max_abs);
+  return {"Golden dQ, dK and dV are the gradients of attention in fp64, of Q, K, V and dO rounded to D.",
+          fmt::format("{} backward kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                      g.family.size(), worst->name, worst->max_abs),
+          "An element of a gradient may be off by twice what the worst of them is in its row, in units of w, the error that "
+          "rounding is expected to leave in it, and by half a unit in the last place."};
+}
+
 }  // namespace
 
 bool CallGradients::rounded() const {
@@ -332,16 +332,6 @@ std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallG
   if (cause.empty() && call.rounded())
     s[2] = has_all ? "" : "Give all of dQ, dK and dV: which of them is wrong narrows the cause.";
   return s;
-}
-
-std::vector<std::string> gradient_derivation(const CallGradients& g) {
-  if (g.family.empty()) return {};
-  const auto worst = std::ranges::max_element(g.family, {}, &RivalError::max_abs);
-  return {"Golden dQ, dK and dV are the gradients of attention in fp64, of Q, K, V and dO rounded to D.",
-          fmt::format("{} backward kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
-                      g.family.size(), worst->name, worst->max_abs),
-          "An element of a gradient may be off by twice what the worst of them is in its row, in units of w, the error that "
-          "rounding is expected to leave in it, and by half a unit in the last place."};
 }
 
 std::string gradient_report(const CallGradients& g) {

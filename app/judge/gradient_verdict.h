@@ -61,8 +61,6 @@ CallGradients judge_gradients_of(const JudgedGradients& given, const Options& op
 std::array<std::string, 3> sentences_of(const CallGradients& gradients);
 /// The sentences of the call, with the sentences on its gradients added.
 std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallGradients& gradients);
-/// The derivation of the gradients' tolerance, one sentence a step.
-std::vector<std::string> gradient_derivation(const CallGradients& gradients);
 /// The table of the gradients as text for a terminal, and as a part of an HTML page.
 std::string gradient_report(const CallGradients& gradients);
 std::string gradient_html(const CallGradients& gradients);

@@ -59,6 +59,19 @@ CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::arr
   return all;
 }
 
+/// The derivation of the tolerance, one sentence a step.
+std::vector<std::string> lse_derivation(const CallLse& lse) {
+  const auto worst = std::ranges::max_element(lse.worst.family, {}, &RivalError::max_abs);
+  std::vector<std::string> all{"The golden log-sum-exp is that of the scores in fp64, of Q and K rounded to D."};
+  if (worst != lse.worst.family.end())
+    all.push_back(fmt::format("{} kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                              lse.worst.family.size(), worst->name, worst->max_abs));
+  all.emplace_back(
+      "A query may be off by twice what the worst of them is, in units of the error that fp32 is expected to leave in it, and "
+      "by half a unit in the last place.");
+  return all;
+}
+
 }  // namespace
 
 CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
@@ -100,18 +113,6 @@ std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse&
   s[1] = rounded ? lse_evidence(lse) : s[1] + " " + lse_evidence(lse);
   if (rounded) s[2] = lse.slip ? "" : "Compare m and ln l of that query apart: L is their sum.";
   return s;
-}
-
-std::vector<std::string> lse_derivation(const CallLse& lse) {
-  const auto worst = std::ranges::max_element(lse.worst.family, {}, &RivalError::max_abs);
-  std::vector<std::string> all{"The golden log-sum-exp is that of the scores in fp64, of Q and K rounded to D."};
-  if (worst != lse.worst.family.end())
-    all.push_back(fmt::format("{} kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
-                              lse.worst.family.size(), worst->name, worst->max_abs));
-  all.emplace_back(
-      "A query may be off by twice what the worst of them is, in units of the error that fp32 is expected to leave in it, and "
-      "by half a unit in the last place.");
-  return all;
 }
 
 std::string lse_report(const CallLse& lse) {

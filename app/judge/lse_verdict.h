@@ -35,8 +35,6 @@ std::optional<CallLse> judge_lse_beside(const Experiment& experiment, const Call
 
 /// Adds the verdict on the log-sum-exp to `sentences`. `rounded`: true if all else is rounded.
 std::array<std::string, 3> with_lse(std::array<std::string, 3> sentences, const CallLse& lse, bool rounded);
-/// The derivation of the tolerance, one sentence a step.
-std::vector<std::string> lse_derivation(const CallLse& lse);
 /// The verdict and its derivation as text for a terminal, and as a part of an HTML page.
 std::string lse_report(const CallLse& lse);
 std::string lse_html(const CallLse& lse);
