@@ -1,5 +1,6 @@
 #include "app/link/link.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace attoscope::app {
 namespace {
 
-constexpr std::string_view beginning = "attoscope:open?", hexadecimal = "0123456789ABCDEF";
+constexpr std::string_view beginning = "attoscope:open?";
 constexpr std::size_t most_files = 4;
 
 [[noreturn]] void refuse(const std::string& half_sentence) { throw std::runtime_error(half_sentence); }
@@ -23,20 +24,9 @@ constexpr std::size_t most_files = 4;
 std::string encoded(std::string_view text) {
   constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:";
   std::string url;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (plain.find(c) != std::string_view::npos)
-      url += c;
-    else
-      (url += '%').append({hexadecimal[byte >> 4], hexadecimal[byte & 15]});
-  }
+  for (const char c : text)
+    url += plain.find(c) != std::string_view::npos ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   return url;
-}
-
-int digit(char c) {
-  const std::size_t found = hexadecimal.find(c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c);
-  if (found == std::string_view::npos) refuse("has a % without two hexadecimal digits behind it");
-  return static_cast<int>(found);
 }
 
 std::string decoded(std::string_view url) {
@@ -46,8 +36,10 @@ std::string decoded(std::string_view url) {
       text += url[i];
       continue;
     }
-    if (i + 2 >= url.size()) refuse("has a % without two hexadecimal digits behind it");
-    text += static_cast<char>(16 * digit(url[i + 1]) + digit(url[i + 2]));
+    const std::string_view digits = url.substr(i + 1, 2);
+    const auto byte = to_number<unsigned>(digits, 16);
+    if (digits.size() < 2 || !byte) refuse("has a % without two hexadecimal digits behind it");
+    text += static_cast<char>(*byte);
     i += 2;
   }
   return text;

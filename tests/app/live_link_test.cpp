@@ -163,10 +163,10 @@ TEST(LinkUrl, IsReadBack) {
   EXPECT_TRUE(parse_link_url(url) == message);
   for (const char* const broken :
        {"attoscope:open?", "attoscope:open?file=a.npy", "attoscope:open?file", "attoscope:open?file=/a%",
-        "attoscope:open?file=/a%4", "attoscope:open?file=/a%4x", "attoscope:run?file=/a", "http:open?file=/a",
-        "attoscope:open?file=/a&problem.n=5", "attoscope:open?file=/a%00b", "attoscope:open?mask=causal",
-        "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e", "attoscope:open?file=/a&do=b.npy", "attoscope:open?do=/b.npy",
-        "attoscope:open?file=/a&dq=b.npy"})
+        "attoscope:open?file=/a%4", "attoscope:open?file=/a%4x", "attoscope:open?file=/a%+1", "attoscope:open?file=/a%0x",
+        "attoscope:open?file=/a%-1b", "attoscope:run?file=/a", "http:open?file=/a", "attoscope:open?file=/a&problem.n=5",
+        "attoscope:open?file=/a%00b", "attoscope:open?mask=causal", "attoscope:open?file=/a&file=/b&file=/c&file=/d&file=/e",
+        "attoscope:open?file=/a&do=b.npy", "attoscope:open?do=/b.npy", "attoscope:open?file=/a&dq=b.npy"})
     EXPECT_NE(sentence_of([&] { parse_link_url(broken); }), "") << broken;
 }
 
