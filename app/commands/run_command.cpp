@@ -71,6 +71,14 @@ struct FieldFile {
   Field field;
   std::string file;
 };
+
+/// Field by its name in files, such as "a_error". Throws std::invalid_argument that lists the known names.
+Field field_named(std::string_view name) {
+  const auto found = std::ranges::find(field_texts, name, &FieldText::name);
+  if (found != field_texts.end()) return static_cast<Field>(found - field_texts.begin());
+  throw std::invalid_argument("field " + in_quotes(name) + " is unknown, expected " + listed(names_in(field_texts)));
+}
+
 std::vector<FieldFile> field_files(const RunArguments& x) {
   std::vector<FieldFile> files;
   for (const std::string& text : x.save_field) {

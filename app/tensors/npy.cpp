@@ -204,6 +204,36 @@ std::string matrix_bytes(int rows, int cols, const T* values) {
   return file_bytes("(" + std::to_string(rows) + ", " + std::to_string(cols) + ")", std::span(values, count));
 }
 
+/// Reads the header of `file`: b1, i1 to i8, u1 to u8, f2, f4 or f8 of either byte order, C or Fortran order. Throws
+/// std::runtime_error with one sentence that names the file, the key, the value and what was expected.
+StoredTensor read_npy(const InputFile& file) {
+  const Place place = header_place(file);
+  std::string text(place.length, '\0');
+  file.read_at(place.begin, text);
+  Header header = HeaderReader(text, file.path()).read();
+  if (!header.descr || !header.fortran_order || !header.shape) {
+    throw std::runtime_error(file.path() + ": header lacks one of descr, fortran_order and shape");
+  }
+  StoredTensor t{.label = file.path(),
+                 .fortran_order = *header.fortran_order,
+                 .shape = std::move(*header.shape),
+                 .offset = place.begin + place.length,
+                 .tells_format = false};
+  set_type(t, *header.descr);
+  const std::uint64_t expected = byte_count(t.shape, bytes_of(t.type), t.label);
+  if (file.size() - t.offset == expected) return t;
+  throw std::runtime_error(t.label + ": holds " + std::to_string(file.size() - t.offset) + " bytes of data, expected " +
+                           std::to_string(expected) + " for shape " + shape_text(t.shape) + " of " + *header.descr);
+}
+
+/// One sentence why the tensor's type is not allowed for Q, K, V or O; "": it is allowed.
+std::string why_not_of_a_call(const StoredTensor& t) {
+  if (!is_index_type(t.type)) return "";
+  const auto* const type = std::ranges::find(types, t.type, [](const auto& x) { return x.second; });
+  const char* const order = t.type == ElementType::BOOL ? "|" : t.big_endian ? ">" : "<";
+  return refusal_of(t.label, order + std::string(type->first));
+}
+
 /// The tensor of a .npy file.
 NamedTensor npy_tensor(const std::shared_ptr<const InputFile>& file, std::string name) {
   StoredTensor tensor = read_npy(*file);
@@ -237,33 +267,6 @@ Reader npy_reader() {
 
 Reader npz_reader() { return {{".npz"}, FileKind::archive, list_npz, effort_of_npz}; }
 
-StoredTensor read_npy(const InputFile& file) {
-  const Place place = header_place(file);
-  std::string text(place.length, '\0');
-  file.read_at(place.begin, text);
-  Header header = HeaderReader(text, file.path()).read();
-  if (!header.descr || !header.fortran_order || !header.shape) {
-    throw std::runtime_error(file.path() + ": header lacks one of descr, fortran_order and shape");
-  }
-  StoredTensor t{.label = file.path(),
-                 .fortran_order = *header.fortran_order,
-                 .shape = std::move(*header.shape),
-                 .offset = place.begin + place.length,
-                 .tells_format = false};
-  set_type(t, *header.descr);
-  const std::uint64_t expected = byte_count(t.shape, bytes_of(t.type), t.label);
-  if (file.size() - t.offset == expected) return t;
-  throw std::runtime_error(t.label + ": holds " + std::to_string(file.size() - t.offset) + " bytes of data, expected " +
-                           std::to_string(expected) + " for shape " + shape_text(t.shape) + " of " + *header.descr);
-}
-
-std::string why_not_of_a_call(const StoredTensor& t) {
-  if (!is_index_type(t.type)) return "";
-  const auto* const type = std::ranges::find(types, t.type, [](const auto& x) { return x.second; });
-  const char* const order = t.type == ElementType::BOOL ? "|" : t.big_endian ? ">" : "<";
-  return refusal_of(t.label, order + std::string(type->first));
-}
-
 std::string npy_bytes(int rows, int cols, const double* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(int rows, int cols, const float* values) { return matrix_bytes(rows, cols, values); }
 std::string npy_bytes(std::span<const double> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
@@ -271,12 +274,6 @@ std::string npy_bytes(std::span<const int> shape, std::span<const double> values
   return file_bytes("(" + listed(shape, ", ", [](int size) { return std::to_string(size); }) + ")", values);
 }
 std::string npy_bytes(std::span<const float> values) { return file_bytes("(" + std::to_string(values.size()) + ",)", values); }
-
-Field field_named(std::string_view name) {
-  const auto found = std::ranges::find(field_texts, name, &FieldText::name);
-  if (found != field_texts.end()) return static_cast<Field>(found - field_texts.begin());
-  throw std::invalid_argument("field " + in_quotes(name) + " is unknown, expected " + listed(names_in(field_texts)));
-}
 
 std::string field_npy(const Result& result, Field field) {
   const Matrix& golden = *result.golden;
