@@ -147,7 +147,7 @@ class Packer {
   /// Member and head of the archive that hold head `head` of `file`; make(name) packs it if it is not in the archive yet.
   template <class Make>
   std::pair<std::string, int> place(const char* kind, const std::string& file, int head, bool all, Make make) {
-    for (const int known : {all_heads, head})
+    for (const int known : {all_heads, all ? all_heads : head})
       if (const auto found = packed_.find({kind + file, known}); found != packed_.end())
         return {found->second, known == all_heads ? head : 0};
     const std::string name = kind + std::to_string(packed_.size()) + ".safetensors";

@@ -163,6 +163,17 @@ TEST(SessionPack, HoldsAllHeadsWhereTheSessionNeedsThem) {
   EXPECT_THAT(load_kept(pinned), IsEmpty());
 }
 
+TEST(SessionPack, HoldsAllHeadsForAPinThatNeedsThemWhereTheExperimentNeedsOne) {
+  const TemporaryDirectory here;
+  Session s = session_of(write_heads(here, 4) + ":3");
+  s.pins.resize(1);
+  s.pins[0].experiment = s.experiment;
+  s.pins[0].experiment.a.scaling.K = parse_scaling("e4m3/tensor");
+  const Input pinned = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).pins[0].experiment.problem.input;
+  EXPECT_EQ(pinned.index, 3);
+  EXPECT_EQ(CallFiles(pinned.file).heads(), 4);
+}
+
 TEST(SessionPack, SharesKeysAsTheFileDoes) {
   const std::string example = "assets/examples/smollm2_135m.safetensors";
   const TemporaryDirectory here;
