@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -175,9 +174,10 @@ class Packer {
     else
       pack_output(e.loaded, "o", all && has_loaded(e) ? kernel_output_heads(e.loaded.file) : 1,
                   [&](KernelOutput& o) { load_kernel_output(o, all ? 0 : n, all ? 0 : d, watch_); });
-    const int heads = all ? most_heads : 1;
-    pack_output(e.backward.d_o_file, "do", heads, [&](KernelOutput& o) { load_gradient(o, read, false, watch_); });
-    pack_output(e.backward.d_lse_file, "dlse", heads, [&](KernelOutput& o) { load_gradient(o, read, true, watch_); });
+    for (const bool of_lse : {false, true})
+      if (KernelOutput& gradient = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; !gradient.file.empty())
+        pack_output(gradient, of_lse ? "dlse" : "do", all ? gradient_heads(gradient.file, read, of_lse) : 1,
+                    [&](KernelOutput& o) { load_gradient(o, read, of_lse, watch_); });
   }
 
   std::string head_of_call(const Input& read, const std::string& name) {
@@ -213,7 +213,7 @@ class Packer {
     return TensorSpec(name, batch || tensors.front().shape.size() == 3 ? parse_layout("h n d") : std::nullopt, beside).text();
   }
 
-  /// Packs one head of an output, or up to `heads` heads that `read` reads.
+  /// Packs the head of an output, or, if `heads` is not 1, all its heads, which `read` reads.
   void pack_output(KernelOutput& output, const std::string& tensor, int heads, const ReadOutput& read) {
     if (output.file.empty()) return;
     const bool all = heads != 1;
@@ -234,12 +234,7 @@ class Packer {
     for (int head = 0; head < heads; ++head) {
       KernelOutput o;
       o.file = file, o.index = head;
-      try {
-        read(o);
-      } catch (const std::runtime_error&) {
-        if (head == 0 || heads != most_heads) throw;
-        break;  // the file has no more heads
-      }
+      read(o);
       const bool fits = !tensors.empty() && tensors.back().shape[1] == size(o.n) && tensors.back().shape[2] == size(o.d);
       if (!fits)
         tensors.push_back({"layers." + std::to_string(tensors.size()) + "." + tensor, {0, size(o.n), size(o.d)}, {}, o.type});
@@ -258,11 +253,11 @@ class Packer {
          {std::tuple{&g.dq, AnswerTensor::dQ, "dq"}, {&g.dk, AnswerTensor::dK, "dk"}, {&g.dv, AnswerTensor::dV, "dv"}}) {
       if (spec->empty()) continue;
       KernelOutput output = read_kernel_gradient(*spec, session_.experiment.problem, tensor, watch_);
-      const bool own = all && output.file == *spec;  // one gradient for each head of Q
-      pack_output(output, name, own ? most_heads : 1, [&, of = tensor](KernelOutput& o) {
+      const int heads = all && output.file == *spec ? gradient_heads(*spec, session_.experiment.problem, tensor) : 1;
+      pack_output(output, name, heads, [&, of = tensor](KernelOutput& o) {
         o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), session_.experiment.problem, of, watch_);
       });
-      *spec = own ? output.file : output.file + ":0";
+      *spec = heads == 1 ? output.file + ":0" : output.file;  // else one for each head of Q
     }
   }
 

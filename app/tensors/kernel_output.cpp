@@ -189,6 +189,11 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
   return {{std::move(part), fits}};
 }
 
+int equal_heads(const std::string& file, const GradientKind& kind, const Problem& problem) {
+  const Outputs found = gradient_in(file, kind, problem);
+  return std::ranges::all_of(found, [&](const auto& of) { return of.shape.n == kind.rows; }) ? head_count(found) : 1;
+}
+
 /// The head that is read if a typed text names none: the head of the problem's input if the tensors have it, else 0.
 int usual_head(const Problem& problem, int heads) {
   const int head = problem.input.kind == InputKind::tensors ? problem.input.index : 0;
@@ -294,6 +299,13 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
   }
   take_head(gradient, found, kind.rows, kind.columns, watch);
   return gradient;
+}
+
+int gradient_heads(const std::string& file, const Problem& problem, bool of_lse) {
+  return equal_heads(file, incoming(problem, of_lse), problem);
+}
+int gradient_heads(const std::string& file, const Problem& problem, AnswerTensor tensor) {
+  return equal_heads(file, computed(problem, tensor), problem);
 }
 
 GradientSpecs gradients_in(const TensorSpec& spec) {

@@ -22,6 +22,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/tensors/saved_dict.h"
 
 namespace attoscope::session_pack_test {
 namespace {
@@ -172,6 +173,50 @@ TEST(SessionPack, HoldsAllHeadsForAPinThatNeedsThemWhereTheExperimentNeedsOne) {
   const Input pinned = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).pins[0].experiment.problem.input;
   EXPECT_EQ(pinned.index, 3);
   EXPECT_EQ(CallFiles(pinned.file).heads(), 4);
+}
+
+/// A session that needs all four heads of its file, with a file of dO.
+Session session_of_all_heads(const TemporaryDirectory& place) {
+  Session s = session_of(write_heads(place, 4) + ":2");
+  const std::vector<ExactTensor> d_o{{"do", {4, rows, columns}, draws(21, 4 * rows * columns), ""}};
+  s.experiment.backward.on = true;
+  s.experiment.backward.d_o = OutputGradient::file;
+  s.experiment.backward.d_o_file = parse_gradient(place.write("do.safetensors", safetensors_bytes(d_o, {})) + ":2");
+  load_gradients(s.experiment);
+  s.sweep.over = SweepOver::head;
+  return s;
+}
+
+TEST(SessionPack, HoldsAllHeadsOfAGradientOrIsStopped) {
+  const TemporaryDirectory here;
+  const Session s = session_of_all_heads(here);
+  int calls = 0;
+  const SessionPack pack = pack_session(s, [&](double) { return ++calls == 0; });
+  const Experiment again = opened(here.write("s.attoscope.zip", pack.bytes)).experiment;
+  EXPECT_EQ(gradient_heads(again.backward.d_o_file.file, again.problem, false), 4);
+  ASSERT_GT(calls, 4);
+  for (int stop = 1; stop <= calls; ++stop) {
+    int left = stop;
+    EXPECT_THROW(pack_session(s, [&](double) { return --left <= 0; }), std::runtime_error) << stop;
+  }
+}
+
+/// Sequences of 3 and 5 queries: a file has no tensor for gradients of different lengths.
+TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
+  const TemporaryDirectory here;
+  SavedDict dict;
+  dict.bf16s("q", {8, 2, 8}, draws(1, 128)).bf16s("k", {10, 2, 8}, draws(2, 160)).bf16s("v", {10, 2, 8}, draws(3, 160));
+  dict.ints("cu_seqlens_q", {3}, {0, 3, 8}).ints("cu_seqlens_k", {3}, {0, 4, 10}).bf16s("dout", {8, 2, 8}, draws(4, 128));
+  const std::string spec = here.write("call.pt", dict.bytes()) + ":3";
+  Session s = session_of(spec);
+  s.experiment.backward.on = true;
+  s.experiment.backward.d_o = OutputGradient::file;
+  s.experiment.backward.d_o_file = parse_gradient(spec);
+  load_gradients(s.experiment);
+  s.sweep.over = SweepOver::head;
+  const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
+  EXPECT_EQ(again.problem.input.index, 3);
+  EXPECT_EQ(*again.backward.d_o_file.values, *s.experiment.backward.d_o_file.values);
 }
 
 TEST(SessionPack, SharesKeysAsTheFileDoes) {
