@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -124,8 +125,9 @@ class Packer {
   Packer(const ui::Session& session, const ReadWatch& watch) : session_(session), watch_(watch) {}
 
   SessionPack pack() {
-    const bool all = needs_all_heads(session_);
-    pack_kernel_gradients(all);
+    std::vector<KernelGradient> gradients = kernel_gradients();
+    const bool all = needs_all_heads(session_) || std::ranges::any_of(gradients, &KernelGradient::is_of_group);
+    for (KernelGradient& gradient : gradients) pack_kernel_gradient(gradient, all);
     pack_experiment(session_.experiment, all);
     for (ui::Pin& pin : session_.pins) pack_experiment(pin.experiment, all || depends_on_other_heads(pin.experiment));
     pack_text(session_.train.text.file);
@@ -142,6 +144,15 @@ class Packer {
     auto operator<=>(const Heads&) const = default;
   };
   using ReadOutput = std::function<void(KernelOutput&)>;
+  /// A gradient of the user's kernel, and the session's text for it.
+  struct KernelGradient {
+    std::string* spec;
+    AnswerTensor tensor;
+    const char* name;
+    KernelOutput read;
+    /// True if it has sums over the heads that share K and V, which are judged with all heads.
+    bool is_of_group() const { return !read.values; }
+  };
 
   /// Member and head of the archive that hold head `head` of `file`; make(name) packs it if it is not in the archive yet.
   template <class Make>
@@ -213,10 +224,11 @@ class Packer {
     return TensorSpec(name, batch || tensors.front().shape.size() == 3 ? parse_layout("h n d") : std::nullopt, beside).text();
   }
 
-  /// Packs the head of an output, or, if `heads` is not 1, all its heads, which `read` reads.
+  /// Packs the head of an output, or all if it has more `heads`; `read` reads what is not read yet.
   void pack_output(KernelOutput& output, const std::string& tensor, int heads, const ReadOutput& read) {
     if (output.file.empty()) return;
-    const bool all = heads != 1;
+    if (!output.values) read(output);
+    const bool all = heads > 1;
     const auto make = [&](const std::string& name) {
       const std::vector<ExactTensor> tensors =
           all ? all_of_output(output.file, tensor, heads, read)
@@ -245,20 +257,27 @@ class Packer {
     return tensors;
   }
 
-  /// Packs gradients of the user's kernel.
-  void pack_kernel_gradients(bool all) {
+  std::vector<KernelGradient> kernel_gradients() {
     ui::KernelGradients& g = session_.kernel_gradients;
     if (!session_.experiment.backward.on) g = {};
-    for (const auto& [spec, tensor, name] :
-         {std::tuple{&g.dq, AnswerTensor::dQ, "dq"}, {&g.dk, AnswerTensor::dK, "dk"}, {&g.dv, AnswerTensor::dV, "dv"}}) {
-      if (spec->empty()) continue;
-      KernelOutput output = read_kernel_gradient(*spec, session_.experiment.problem, tensor, watch_);
-      const int heads = all && output.file == *spec ? gradient_heads(*spec, session_.experiment.problem, tensor) : 1;
-      pack_output(output, name, heads, [&, of = tensor](KernelOutput& o) {
-        o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), session_.experiment.problem, of, watch_);
-      });
-      *spec = heads == 1 ? output.file + ":0" : output.file;  // else one for each head of Q
-    }
+    std::vector<KernelGradient> all{
+        {&g.dq, AnswerTensor::dQ, "dq", {}}, {&g.dk, AnswerTensor::dK, "dk", {}}, {&g.dv, AnswerTensor::dV, "dv", {}}};
+    std::erase_if(all, [](const KernelGradient& one) { return one.spec->empty(); });
+    for (auto& [spec, tensor, name, read] : all)
+      read = read_kernel_gradient(*spec, session_.experiment.problem, tensor, watch_);
+    return all;
+  }
+  void pack_kernel_gradient(KernelGradient& gradient, bool all) {
+    const Problem& problem = session_.experiment.problem;
+    auto& [spec, tensor, name, output] = gradient;
+    const bool is_of_group = gradient.is_of_group();
+    const int heads = all && output.file == *spec ? gradient_heads(*spec, problem, tensor) : 1;
+    if (is_of_group && heads == 0)
+      throw std::runtime_error(*spec + ": holds sums of sequences that differ in length, expected sequences of one length");
+    pack_output(output, name, heads, [&](KernelOutput& o) {
+      o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), problem, gradient.tensor, watch_);
+    });
+    *spec = is_of_group || heads > 1 ? output.file : output.file + ":0";  // one for each head of K or Q, or of one head
   }
 
   void pack_text(std::string& file) {

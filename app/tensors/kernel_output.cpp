@@ -191,7 +191,7 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
 
 int equal_heads(const std::string& file, const GradientKind& kind, const Problem& problem) {
   const Outputs found = gradient_in(file, kind, problem);
-  return std::ranges::all_of(found, [&](const auto& of) { return of.shape.n == kind.rows; }) ? head_count(found) : 1;
+  return std::ranges::all_of(found, [&](const auto& of) { return of.shape.n == kind.rows; }) ? head_count(found) : 0;
 }
 
 /// The head that is read if a typed text names none: the head of the problem's input if the tensors have it, else 0.

@@ -54,7 +54,7 @@ void load_gradients(Experiment& e, const ReadWatch& watch = {});
 KernelOutput read_kernel_gradient(const std::string& spec, const Problem& problem, AnswerTensor tensor,
                                   const ReadWatch& watch = {});
 
-/// Number of heads of a dO or dL of a problem; 1 if they are of sequences that differ in length. Throws as `read_gradient`.
+/// Number of heads of a dO or dL of a problem; 0 if they are of sequences that differ in length. Throws as `read_gradient`.
 int gradient_heads(const std::string& file, const Problem& problem, bool of_lse);
 /// The same of dQ, dK or dV.
 int gradient_heads(const std::string& file, const Problem& problem, AnswerTensor tensor);

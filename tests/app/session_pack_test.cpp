@@ -219,6 +219,37 @@ TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   EXPECT_EQ(*again.backward.d_o_file.values, *s.experiment.backward.d_o_file.values);
 }
 
+/// Sums over the heads that share K and V need all of them.
+TEST(SessionPack, HoldsAllHeadsForGradientsOfAGroup) {
+  for (const int groups : {1, 2}) {
+    const TemporaryDirectory here;
+    const auto of_k = [&](std::uint64_t seed) { return draws(seed, groups * rows * columns); };
+    const std::vector<int> shape{groups, rows, columns};
+    SavedDict dict, sums;
+    dict.bf16s("q", {4, rows, columns}, draws(1, 4 * rows * columns)).bf16s("k", shape, of_k(2)).bf16s("v", shape, of_k(3));
+    Session s = session_of(here.write("call.pt", dict.bytes()) + ":3");
+    s.experiment.backward.on = true;
+    s.kernel_gradients.dk = here.write("dk.pt", sums.bf16s("dk", shape, of_k(4)).bytes());
+    const Session again = opened(here.write("s.attoscope.zip", pack_session(s).bytes));
+    const Problem& problem = again.experiment.problem;
+    EXPECT_EQ(CallFiles(problem.input.file).heads(), 4);
+    EXPECT_EQ(gradient_heads(again.kernel_gradients.dk, problem, AnswerTensor::dK), groups);
+    EXPECT_FALSE(read_kernel_gradient(again.kernel_gradients.dk, problem, AnswerTensor::dK).values) << "of no single head";
+  }
+}
+
+/// dO is drawn, and its file is kept for later.
+TEST(SessionPack, HoldsAGradientThatIsNotInUse) {
+  const TemporaryDirectory here;
+  Session s = session_of(write_call(here));
+  s.experiment.backward.on = true;
+  s.experiment.backward.d_o_file = parse_gradient(here.write("do.npy", npy_of(11)));
+  Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
+  again.backward.d_o = OutputGradient::file;
+  load_gradients(again);
+  EXPECT_EQ(*again.backward.d_o_file.values, draws(11, rows * columns));
+}
+
 TEST(SessionPack, SharesKeysAsTheFileDoes) {
   const std::string example = "assets/examples/smollm2_135m.safetensors";
   const TemporaryDirectory here;
