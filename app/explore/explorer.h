@@ -88,6 +88,8 @@ class Explorer {
   void want(const Wanted& wanted) { wanted_ = wanted; }
   /// Shows a success until the next question.
   void show_notice(std::string sentence) { messages_.notice = std::move(sentence); }
+  /// Shows a success also during the question that it causes.
+  void tell(std::string sentence) { messages_.notice = std::move(sentence), remarked_ = true; }
   /// Shows a failure until the next answer.
   void show_error(std::string sentence) { messages_.error = std::move(sentence); }
 
@@ -113,7 +115,6 @@ class Explorer {
   void open_both(ui::Session& session, const std::string& input, const std::string& output, bool keeps_format,
                  const GradientSpecs& beside);
   void show_computed(ui::Session& shown, const GradientSpecs& specs, const std::vector<AnswerTensor>& sums);
-  void tell(std::string sentence) { messages_.notice = std::move(sentence), remarked_ = true; }
   void tell_loaded(const KernelOutput& output, const Format& before, const Format& after);
   void tell_found(const std::vector<std::string>& sentences);
   void follow_head(Experiment& experiment);

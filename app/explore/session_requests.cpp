@@ -14,6 +14,8 @@
 #include "app/session/session_pack.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_list.h"
+#include "app/tensors/tensor_set.h"
+#include "app/tensors/tensors.h"
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
 
@@ -181,18 +183,6 @@ void open_number(const ui::LessonQuestion& question, ui::Session& session, Explo
   explorer.show_error(error.what());
 }
 
-/// Opens captured Q, K, V in Explore with the experiment that computed them.
-void open_captured(const CapturedFile& captured, const SessionContext& context) {
-  ui::Session opened = context.session;
-  opened.experiment = captured.experiment;
-  opened.view.square_tiles &= has_square_tiles(captured.experiment.a);
-  context.explorer.open(opened, captured.file);
-  if (opened.experiment.problem.input.kind != InputKind::tensors) return;  // an error is shown already
-  opened.view.workspace = ui::Workspace::explore;
-  context.session = std::move(opened);
-  context.explorer.show_notice("Q, K and V of " + captured.title + ".");
-}
-
 }  // namespace
 
 void handle(const ui::Requests& requests, const ui::PanelInput& shown, ui::Session& session, Explorer& explorer,
@@ -250,10 +240,33 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
   });
 }
 
+void open_captured(const CapturedFile& captured, ui::Session& session, Explorer& explorer) {
+  const auto read = [captured, &explorer](const ReadWatch& watch) -> FileReader::Then {
+    Experiment e = captured.experiment;
+    e.problem.input = parse_input(captured.file);
+    load_tensors(e.problem.input, watch);
+    e.problem = with_shape(e.problem, e.problem.input.tensors->shape());
+    return [e, title = captured.title, &explorer](ui::Session& shown) {
+      ui::Session opened = shown;
+      opened.experiment = e;
+      opened.kernel_gradients = {};
+      opened.view.workspace = ui::Workspace::explore;
+      opened.view.square_tiles &= has_square_tiles(e.a);
+      opened.view.listed_file.clear();
+      look_at_all(opened.view);
+      explorer.adopt(shown, std::move(opened), {});
+      explorer.tell("Q, K and V of " + title + ".");
+    };
+  };
+  explorer.read(session, quick_to_read(without_head(captured.file)), read);
+}
+
 void take_trained(const SessionContext& context) {
   if (std::optional<std::string> note = context.train.take_note()) context.explorer.show_notice(std::move(*note));
-  if (const std::optional<CapturedFile> captured = context.train.take_captured()) open_captured(*captured, context);
-  if (const std::optional<CapturedFile> captured = context.model.take_captured()) open_captured(*captured, context);
+  if (const std::optional<CapturedFile> captured = context.train.take_captured())
+    open_captured(*captured, context.session, context.explorer);
+  if (const std::optional<CapturedFile> captured = context.model.take_captured())
+    open_captured(*captured, context.session, context.explorer);
 }
 
 void handle_sessions(const ui::Requests& requests, const SessionContext& context) {

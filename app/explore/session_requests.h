@@ -39,6 +39,9 @@ void open_files(const std::vector<std::string>& files, const SessionContext& con
 /// Applies another program's message or a clicked link: sets its settings and opens its files in Explore, or shows its session.
 void open_sent(const LinkMessage& message, const SessionContext& context);
 
+/// Opens captured Q, K, V in Explore with the experiment that computed them. On failure shows a sentence.
+void open_captured(const CapturedFile& captured, ui::Session& session, Explorer& explorer);
+
 /// Shows the note on training since the last call, and opens captured Q, K, V of a training or a language model in Explore.
 void take_trained(const SessionContext& context);
 

@@ -7,6 +7,7 @@
 #include "app/explore/file_reader.h"
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
+#include "app/explore/session_requests.h"
 #include "app/files/files.h"
 #include "app/judge/judged_call.h"
 #include "app/link/link.h"
@@ -14,8 +15,10 @@
 #include "app/sweep/sweep.h"
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"
+#include "kernels/experiment/text.h"
 #include "tests/app/explorer_fixture.h"
 #include "tests/app/outcome.h"
+#include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
@@ -109,6 +112,27 @@ TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {
   EXPECT_EQ(session_.experiment.problem.n, 1 << 17);
   EXPECT_FALSE(input.answer.reading);
   EXPECT_EQ(input.choices.tensors.shape.n, 1 << 17);
+}
+
+TEST_F(ExplorerFiles, ALargeCaptureIsOpenedWithItsExperiment) {
+  settled();
+  const std::string file = zeros("x.npy", 1 << 17, 32);
+  CapturedFile captured{file + "," + file + "," + file, "layer 1, head 2", sized_experiment(1 << 17, 32, fp16)};
+  captured.experiment.problem.mask.kind = Mask::Kind::causal;
+  captured.experiment.a.block_k = 16;
+  open_captured(captured, session_, explorer_);
+  EXPECT_EQ(session_.experiment.problem.n, 48) << "the shown experiment stays until the tensors are read";
+  session_.view.theme = Theme::light;
+  const PanelInput input = settled();
+  EXPECT_THAT(input.messages.error, IsEmpty());
+  EXPECT_EQ(input.messages.notice, "Q, K and V of layer 1, head 2.");
+  EXPECT_EQ(session_.view.workspace, Workspace::explore);
+  EXPECT_EQ(session_.view.theme, Theme::light) << "settings that changed meanwhile stay";
+  const Experiment& e = session_.experiment;
+  ASSERT_TRUE(e.problem.input.tensors);
+  EXPECT_EQ(mask_text(e.problem.mask), "causal");
+  EXPECT_EQ(e.format, fp16);
+  EXPECT_EQ(e.a, captured.experiment.a);
 }
 
 TEST_F(ExplorerFiles, ReadingCanBeStopped) {
