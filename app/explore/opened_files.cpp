@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "app/explore/explorer.h"
@@ -136,6 +137,7 @@ void Explorer::use_lse(ui::Session& shown, const std::string& spec) {
   if (shown.experiment.loaded.file.empty())
     return show_error("The log-sum-exp in " + file_name(spec) + " belongs to a kernel's output: open the output, too.");
   shown.experiment.loaded.lse = spec;
+  side_.forget_verdict();  // the file may have changed
   tell("The log-sum-exp in " + file_name(spec) + " is judged with the output.");
 }
 
@@ -209,13 +211,12 @@ void Explorer::follow_head(Experiment& e) {
 
 namespace {
 
-/// The files of a kernel's gradients, each once.
-std::vector<std::string> files_of(const ui::KernelGradients& gradients) {
+/// Files that are read with each answer: of a kernel's gradients, and of a loaded output's log-sum-exp.
+std::vector<std::string> read_with_answers(const Experiment& e, const ui::KernelGradients& gradients) {
   std::vector<std::string> files;
-  for (const std::string* const spec : {&gradients.dq, &gradients.dk, &gradients.dv}) {
-    const std::string file = spec->empty() ? "" : tensor_ref(without_head(*spec)).file;
-    if (!file.empty() && std::ranges::find(files, file) == files.end()) files.push_back(file);
-  }
+  for (const std::string* const spec : {&gradients.dq, &gradients.dk, &gradients.dv})
+    if (e.backward.on && !spec->empty()) files.push_back(tensor_ref(without_head(*spec)).file);
+  if (has_loaded(e) && !e.loaded.lse.empty()) files.push_back(file_of_row_numbers(e.loaded.lse));
   return files;
 }
 
@@ -227,8 +228,7 @@ void Explorer::watch_files(const Experiment& e) {
   if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
   for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
     if (e.backward.on && gradient->values) files.push_back(gradient->file);
-  for (const std::string& file : files_of(gradient_files_))
-    if (e.backward.on) files.push_back(file);
+  std::ranges::copy(read_with_answers(e, gradient_files_), std::back_inserter(files));
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
     for (std::string& file : watched_files(e.problem.input.file))
       if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
@@ -258,7 +258,7 @@ void Explorer::read_rewritten(ui::Session& session) {
     const bool is_d_o = e.backward.d_o_file.file == file, is_d_lse = e.backward.d_lse_file.file == file;
     if (is_d_o) files_.read(reread_gradient(e, false), failed);
     if (is_d_lse) files_.read(reread_gradient(e, true), failed);
-    const std::vector<std::string> computed = files_of(gradient_files_);  // files that are read with each answer
+    const std::vector<std::string> computed = read_with_answers(e, gradient_files_);
     const bool is_computed = std::ranges::find(computed, file) != computed.end();
     if (is_computed) tell(file_name(file) + " was rewritten and is read again.");
     if (!(is_output || is_d_o || is_d_lse || is_computed) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);

@@ -212,7 +212,7 @@ void SideAnswers::forget() {
 }
 
 void SideAnswers::forget_files() {
-  questions_.heads.clear(), questions_.kv.clear(), questions_.judged.clear();
+  questions_.heads.clear(), questions_.kv.clear(), questions_.judged.clear(), questions_.verdict.clear();
   questions_.kernel_gradients.clear(), questions_.tensors.clear(), questions_.tensor_statistics.clear();
 }
 

@@ -41,6 +41,8 @@ class SideAnswers {
   void forget();
   /// Drops the gradients of a kernel, because they were opened again.
   void forget_gradients() { questions_.kernel_gradients.clear(); }
+  /// Drops the verdict on a loaded output, because its log-sum-exp was opened again.
+  void forget_verdict() { questions_.verdict.clear(); }
   /// Drops answers that depend on files, because the files changed.
   void forget_files();
   /// Takes new answers. Returns a sentence on failures, or "".

@@ -108,6 +108,10 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
                                        shape_text(call.whole(0).tensor.shape));
 }
 
+std::string file_of_row_numbers(const std::string& spec) {
+  return tensor_ref(spec.ends_with(']') ? spec.substr(0, spec.rfind('[')) : spec).file;
+}
+
 std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call) {
   if (call.layers().size() > 1 && call.layers().front().sequence < 0) {
     if (spec.empty()) return {};

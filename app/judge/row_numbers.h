@@ -54,6 +54,9 @@ inline constexpr std::array<std::string_view, 4> lse_names{"lse", "softmax_lse",
 /// Opens the log-sum-exp `spec`, or if that is "" the one beside Q, K and V in `input`, of the one layer or of all sequences of
 /// a call; none: there is none. Throws std::runtime_error in a sentence if it does not fit, or if there are several layers.
 std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call);
+/// The file in a text that `open_row_numbers` reads.
+std::string file_of_row_numbers(const std::string& spec);
+
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
 std::string lse_beside(const TensorSpec& input, const CallFiles& call);
 

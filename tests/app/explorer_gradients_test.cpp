@@ -1,4 +1,4 @@
-// dO and dL of files in the window: dropped with Q, K and V, dropped alone, of another head, rewritten, refused.
+// dO, dL and L of files in the window: dropped with Q, K and V, dropped alone, of another head, rewritten, refused.
 
 #include "app/tensors/kernel_output.h"
 #include "kernels/compute.h"
@@ -6,6 +6,7 @@
 #include "tests/app/explorer_fixture.h"
 #include "tests/app/outcome.h"
 #include "tests/tensors/tensor_files.h"
+#include "ui/frame/loaded_output.h"
 
 namespace attoscope {
 namespace {
@@ -129,6 +130,28 @@ TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
     session_.kernel_gradients = {};
     EXPECT_EQ(settled().answer.result->backward->a.dq.values, own->backward->a.dq.values);
   }
+}
+
+/// L is 1/4 + log(6): each query sees six keys, with equal scores.
+TEST_F(ExplorerGradients, VerdictOnALogSumExpIsFoundAgain) {
+  const auto lse = [&](float value) { return scratch_.write("lse.npy", npy_of("(6,)", std::vector<float>(n, value))); };
+  const auto is_rounded = [&](bool expected) {
+    return eventually([&] {
+      Requests requests;
+      explorer_.update(session_);
+      requests.side.verdict = verdict_question(session_.experiment);
+      explorer_.ask_beside(requests, session_);
+      const auto verdict = explorer_.panel_input().side.verdict;
+      return verdict && verdict->lse && verdict->lse->judged.rounded == expected;
+    });
+  };
+  const float right = 2.0417595F;
+  drop(with(inputs(), {npy("o.npy", 1, n, d, 1), lse(right)}));
+  EXPECT_TRUE(is_rounded(true));
+  lse(right + 1);
+  EXPECT_TRUE(is_rounded(false)) << "of a rewritten file";
+  EXPECT_EQ(drop({lse(right)}).side.verdict, nullptr) << "of a file that is dropped again";
+  EXPECT_TRUE(is_rounded(true));
 }
 
 /// The window shows one head's share of dK and dV, so sums over heads are refused; a new call removes the kernel's gradients.
