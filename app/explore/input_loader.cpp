@@ -105,6 +105,7 @@ bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name,
     return false;
   }
   keep(arrival->read.digest, changed_tensors(output, arrival->read, name));
+  arrival->read.lse = output.lse;
   output = arrival->read;
   return true;
 }

@@ -502,7 +502,7 @@ void Explorer::open_both(ui::Session& session, const std::string& input, const s
                          const GradientSpecs& beside) {
   const auto both = [this, input, output, keeps_format, beside,
                      asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
-    const FileReader::Then of_input = reading(input, asked, beside)(watch);
+    const FileReader::Then of_input = reading(input, asked)(watch);
     const ui::TensorFileInfo info = describe_tensors(without_head(input));
     Experiment sized = asked;
     sized.problem = with_shape(asked.problem, info.shape);

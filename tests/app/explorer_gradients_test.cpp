@@ -154,6 +154,17 @@ TEST_F(ExplorerGradients, VerdictOnALogSumExpIsFoundAgain) {
   EXPECT_TRUE(is_rounded(true));
 }
 
+TEST_F(ExplorerGradients, ALogSumExpStaysWithTheHeadsOfItsOutput) {
+  const std::string lse = npy("lse.npy", 2, n, 1, 1);
+  const PanelInput input = drop(with(inputs(2), {npy("o.npy", 2, n, d, 1), lse}));
+  EXPECT_THAT(input.messages.error, IsEmpty());
+  EXPECT_THAT(input.messages.notice, HasSubstr("The log-sum-exp in lse.npy is judged with the output."));
+  session_.experiment.problem = with_head(session_.experiment.problem, 1);
+  settled();
+  EXPECT_EQ(session_.experiment.loaded.index, 1);
+  EXPECT_EQ(session_.experiment.loaded.lse, lse);
+}
+
 /// The window shows one head's share of dK and dV, so sums over heads are refused; a new call removes the kernel's gradients.
 TEST_F(ExplorerGradients, OfAKernelBelongToTheHeadsOfQ) {
   drop(with(inputs(2), {npy("do.npy", 2, n, d, 3)}));
