@@ -211,11 +211,14 @@ void Explorer::follow_head(Experiment& e) {
 
 namespace {
 
+/// The file of a gradient named FILE or FILE:TENSOR, with a head or without.
+std::string gradient_file(const std::string& spec) { return tensor_ref(without_head(spec)).file; }
+
 /// Files that are read with each answer: of a kernel's gradients, and of a loaded output's log-sum-exp.
 std::vector<std::string> read_with_answers(const Experiment& e, const ui::KernelGradients& gradients) {
   std::vector<std::string> files;
   for (const std::string* const spec : {&gradients.dq, &gradients.dk, &gradients.dv})
-    if (e.backward.on && !spec->empty()) files.push_back(tensor_ref(without_head(*spec)).file);
+    if (e.backward.on && !spec->empty()) files.push_back(gradient_file(*spec));
   if (has_loaded(e) && !e.loaded.lse.empty()) files.push_back(file_of_row_numbers(e.loaded.lse));
   return files;
 }
@@ -227,7 +230,7 @@ void Explorer::watch_files(const Experiment& e) {
   std::vector<std::string> files;
   if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
   for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
-    if (e.backward.on && gradient->values) files.push_back(gradient->file);
+    if (e.backward.on && gradient->values) files.push_back(gradient_file(gradient->file));
   std::ranges::copy(read_with_answers(e, gradient_files_), std::back_inserter(files));
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
     for (std::string& file : watched_files(e.problem.input.file))
@@ -255,7 +258,8 @@ void Explorer::read_rewritten(ui::Session& session) {
     };
     const bool is_output = has_loaded(e) && is_of(e.loaded.file);
     if (is_output) files_.read(reread_output(e), failed);
-    const bool is_d_o = e.backward.d_o_file.file == file, is_d_lse = e.backward.d_lse_file.file == file;
+    const bool is_d_o = gradient_file(e.backward.d_o_file.file) == file,
+               is_d_lse = gradient_file(e.backward.d_lse_file.file) == file;
     if (is_d_o) files_.read(reread_gradient(e, false), failed);
     if (is_d_lse) files_.read(reread_gradient(e, true), failed);
     const std::vector<std::string> computed = read_with_answers(e, gradient_files_);

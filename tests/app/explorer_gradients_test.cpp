@@ -103,6 +103,22 @@ TEST_F(ExplorerGradients, ThatAreGoneAreNamed) {
   EXPECT_EQ(d_o_of(settled()), 2);
 }
 
+TEST_F(ExplorerGradients, ThatAreTensorsOfAFileAreReadAgain) {
+  drop(inputs());
+  const auto bytes = [](int value) {
+    const auto number = [value](int) { return value; };
+    return testing::safetensors({counted("x", {n, d}, number), counted("y", {n}, number)});
+  };
+  const std::string file = scratch_.write_old("g.safetensors", bytes(3));
+  explorer_.open_gradients(session_, {file + ":x", file + ":y"});
+  EXPECT_EQ(d_o_of(settled()), 3);
+  scratch_.write("g.safetensors", bytes(5));
+  EXPECT_TRUE(eventually([&] {
+    explorer_.update(session_);
+    return backward().d_o_file.values->front() == 5 && backward().d_lse_file.values->front() == 5;
+  }));
+}
+
 /// dQ of the file replaces a's: golden dQ is rounded, 2 x golden dQ is wrong. dK and dV stay a's; without the file dQ is, too.
 TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
   std::vector<std::string> files;
