@@ -290,7 +290,9 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
     load_tensors(input, watch);
     return [this, input](ui::Session& shown) {
       Problem& problem = shown.experiment.problem;
-      if (problem.input.file != input.file || problem.input.index != input.index || problem.input == input) return;
+      const Input& now = problem.input;
+      if (!input.tensors || now.kind != input.kind || now.file != input.file || now.index != input.index || now == input)
+        return;
       problem.input = input;
       problem = fitted(problem, input.tensors->shape());
       loader_.loaded(input);

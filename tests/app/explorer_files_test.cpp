@@ -216,6 +216,27 @@ TEST_F(ExplorerFiles, ARewrittenScaleIsReadAgain) {
   }));
 }
 
+/// The file still has the output, but Q, K and V are drawn now.
+TEST_F(ExplorerFiles, ARewrittenFileDoesNotReplaceADrawnInput) {
+  const auto bytes = [](int value) {
+    std::vector<FileTensor> tensors;
+    for (const char* const name : {"q", "k", "v", "o"})
+      tensors.push_back(counted(name, {6, 4}, [value](int) { return value; }));
+    return testing::safetensors(tensors);
+  };
+  drop({scratch_.write_old("call.safetensors", bytes(1))});
+  Input& input = session_.experiment.problem.input;
+  input.kind = InputKind::constant;
+  settled();
+  scratch_.write("call.safetensors", bytes(2));
+  EXPECT_TRUE(eventually([&] {
+    input.value += 1;
+    explorer_.update(session_);
+    return session_.experiment.loaded.values->front() == 2 && !explorer_.panel_input().answer.reading;
+  }));
+  EXPECT_EQ(input.kind, InputKind::constant);
+}
+
 TEST_F(ExplorerFiles, AScaleIsDroppedWithItsTensors) {
   eight_bits(scratch_);
   one_scale(scratch_, 0.5);
