@@ -76,6 +76,8 @@ void ask_for_verdicts(const Session& session, const PanelInput& input, const UiS
 void offer_heads_export(Session& session, const PanelInput& input, const HeadsState& heads, const Box& all,
                         Requests& requests) {
   const TensorFileInfo& info = input.choices.tensors;
+  const Input& asked = session.experiment.problem.input;
+  if (asked.kind != InputKind::tensors || info.file != asked.file) return;  // no heads are on show
   if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
     return offer_export(
         {Plot::window, "verdicts", all.min, all.max,
@@ -85,8 +87,8 @@ void offer_heads_export(Session& session, const PanelInput& input, const HeadsSt
   if (measured)
     return offer_export({Plot::window, "heads", all.min, all.max, [&] { return csv_text(shown_heads_table(heads, info)); }},
                         session.view, requests);
-  const bool on_show = session.view.heads_show == HeadsShow::kv_cache && info.file == session.experiment.problem.input.file &&
-                       input.side.kv && heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
+  const bool on_show = session.view.heads_show == HeadsShow::kv_cache && input.side.kv &&
+                       heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
   if (!on_show) return;
   offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return csv_text(shown_kv_table(heads, info)); }},
                session.view, requests);

@@ -253,6 +253,22 @@ CASE(export, table_of_the_kv_cache) {
   hand.check(std::ranges::count(text, '\n') == 9 && kept.has("KV-cache-1.png"), "a line for each head, and pixels");
 }
 
+/// The table of the heads is saved while they are on show: a drawn input has one head.
+CASE(export, table_of_the_heads) {
+  hand.open(all_heads(128));
+  hand.await("all heads are found", [&] { return hand.stage.state->heads.outputs.shown.size() == 8; });
+  const auto is_offered = [&] {
+    const ImGuiWindow* const window = ImGui::FindWindowByName(heatmap_window);
+    hand.move({window->Pos.x + window->Size.x / 2, window->Pos.y + window->Size.y / 2});
+    hand.frames(2);
+    return hand.exists("//" + std::string(heatmap_window) + "/###save heads");
+  };
+  hand.check(is_offered(), "the heads of a file");
+  hand.experiment().problem.input.kind = InputKind::normal;
+  hand.settle();
+  hand.check(!is_offered(), "a drawn input");
+}
+
 /// Failures of drawing or writing are reported, the data are kept, and the window continues.
 CASE(export, failures) {
   Kept kept(hand);
