@@ -220,6 +220,18 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
   EXPECT_FALSE(gpu.image.source.on_device) << "the matrices of the previous result are released";
 }
 
+TEST_F(TexturePictures, OfAPictureInThePlaceOfAnotherAreItsOwn) {
+  const auto result = std::make_shared<const Result>(compute(sized_experiment(96, 16)));
+  HeatState picture;
+  for (const Field field : {Field::golden, Field::a_error}) {
+    picture = HeatState{};
+    refresh_values(picture, result, field);
+    refresh_image(picture, {0, 0, 96, 16}, width, height);
+    Texture fresh;
+    EXPECT_EQ(shown(sending_, picture.image), shown(fresh, picture.image));
+  }
+}
+
 TEST_F(TexturePictures, AreSharedOnceAndPaintedWhenTheyChange) {
   PixelImage image = described(whole_);
   shown(sharing_, image);

@@ -32,7 +32,7 @@ struct PixelImage {
   int width = 0, height = 0;
   std::vector<float> pixels{};  ///< empty if a GPU makes them from `source`
   CellSource source{};
-  std::uint64_t version = 0;  ///< changes with the pixels
+  std::uint64_t version = 0;  ///< changes with the pixels, and is of no other image
 };
 
 /// Colour mapping of values, for the shader and the colour bar.

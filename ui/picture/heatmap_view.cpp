@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -225,7 +226,8 @@ bool refresh_image(CellPicture& picture, const CellRect& rect, int width, int he
   picture.image.pixels.clear();
   if (!picture.on_device)
     picture.image.pixels = sampled(picture.values, picture.rows, picture.cols, cells, width, height, PixelImage::nothing);
-  ++picture.image.version;
+  static std::atomic<std::uint64_t> versions{0};  // pictures of several threads, and at one address after the other
+  picture.image.version = ++versions;
   return true;
 }
 
