@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -45,6 +46,20 @@ bool has_small_layers(const Architecture& a) {
   return count <= most_weights;
 }
 
+/// A text that changes when a file of the checkpoint does: its files with their sizes and times.
+std::string state_of(const std::string& checkpoint) {
+  std::vector<std::string> files{checkpoint};
+  std::error_code error;
+  for (fs::directory_iterator at(checkpoint, error), end; !error && at != end; at.increment(error))
+    files.push_back(at->path().string());
+  std::ranges::sort(files);
+  std::string state;
+  for (const std::string& file : files)
+    state += fmt::format("{} {} {}\n", file, fs::file_size(file, error),
+                         fs::last_write_time(file, error).time_since_epoch().count());
+  return state;
+}
+
 /// Expected seconds of the answer by ModelPart; negative if the question is invalid, which its run reports.
 std::array<double, 4> seconds_of(const ui::ModelFound& asked, const Architecture& architecture, const Options& options) try {
   const LanguageModel shape{.architecture = architecture, .embedding = {}, .layers = {}, .norm = {}, .head = {}};
@@ -59,9 +74,7 @@ std::array<double, 4> seconds_of(const ui::ModelFound& asked, const Architecture
 
 std::shared_ptr<const LanguageModel> ModelController::Weights::of(const std::string& checkpoint) {
   const std::lock_guard lock(mutex_);
-  std::error_code error;
-  const auto time = fs::last_write_time(checkpoint, error).time_since_epoch().count();
-  const std::string key = fmt::format("{} {}", checkpoint, time);
+  const std::string key = state_of(checkpoint);
   if (model_ && key == key_) return model_;
   model_.reset();  // free its memory before reading another model
   model_ = std::make_shared<const LanguageModel>(read_language_model(checkpoint));

@@ -45,7 +45,7 @@ class ModelController {
 
    private:
     std::mutex mutex_;
-    std::string key_;  ///< path, and time of its last change
+    std::string key_;  ///< of the checkpoint's files when they were read
     std::shared_ptr<const LanguageModel> model_;
   };
   /// A run, an attribution of an answer, or heads of an answer.

@@ -1,6 +1,7 @@
 // The Model workspace: running, attributing and cancelling a random model, and opening its heads in Explore.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -147,6 +148,19 @@ CASE(model, run) {
   v = hand.stage.model().view();  // x belongs to the earlier answer
   hand.check(v.found->runs.rows.size() == 4 && v.found->answer->a.kl_mean == kl_mean, "the same without yardsticks");
   hand.check(!has(v.found->conclusion, "bf16"), "the sentence does not mention bf16");
+}
+
+/// The folder of a rewritten file keeps its time.
+CASE(model, rewritten_weights) {
+  const TinyCheckpoint checkpoint;
+  open_model_window(hand, model_session(checkpoint));
+  run_model(hand);
+  const double before = hand.stage.model().view().found->answer->exact_nll;
+  std::string bytes = read_file(checkpoint.path("model.safetensors"), 1 << 24);
+  std::fill(bytes.end() - 4096, bytes.end(), '\0');
+  std::ofstream(checkpoint.path("model.safetensors"), std::ios::binary) << bytes;
+  run_model(hand);
+  hand.check(hand.stage.model().view().found->answer->exact_nll != before, "new weights give another answer");
 }
 
 /// Tab goes to the text, an arrow to the next token, and Enter chooses the token.
