@@ -52,10 +52,18 @@ function npyBytes({data, shape}) {
   return bytes;
 }
 
-/// The files of one call, in the module's memory.
+/// Removes a file, or a folder with its contents.
+function removeAll(path) {
+  if (!core.FS.isDir(core.FS.stat(path).mode)) return core.FS.unlink(path);
+  for (const name of core.FS.readdir(path)) if (!/^\.\.?$/.test(name)) removeAll(`${path}/${name}`);
+  core.FS.rmdir(path);
+}
+
+/// The files of one call, in the module's memory; each in a folder of its own, as several may have one name.
 class Files {
   constructor() {
     this.folder = '/call';
+    this.places = new Map();  // by bytes
     core.FS.mkdirTree(this.folder);
   }
 
@@ -63,9 +71,13 @@ class Files {
   text(option, value) {
     if (typeof value !== 'object') return String(value);
     const bytes = value.bytes ?? npyBytes(value);
-    const place = `${this.folder}/${(value.name ?? `${option}.npy`).replaceAll('/', '_')}`;
-    core.FS.writeFile(place, bytes);
-    return place + (value.tensor === undefined ? '' : `:${value.tensor}`);
+    if (!this.places.has(bytes)) {
+      const folder = `${this.folder}/${this.places.size}`, place = `${folder}/${(value.name ?? `${option}.npy`).replaceAll('/', '_')}`;
+      core.FS.mkdir(folder);
+      core.FS.writeFile(place, bytes);
+      this.places.set(bytes, place);
+    }
+    return this.places.get(bytes) + (value.tensor === undefined ? '' : `:${value.tensor}`);
   }
 
   read(name) {
@@ -73,8 +85,7 @@ class Files {
   }
 
   remove() {
-    for (const name of core.FS.readdir(this.folder)) if (!/^\.\.?$/.test(name)) core.FS.unlink(`${this.folder}/${name}`);
-    core.FS.rmdir(this.folder);
+    removeAll(this.folder);
   }
 }
 

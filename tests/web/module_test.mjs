@@ -60,6 +60,17 @@ test('judge tells rounded from wrong', () => {
   assert.match(found.sentences[1], /row 2\b/);
 });
 
+test('files of one name are several files', () => {
+  const n = 16, d = 8;
+  const file = (data) => {
+    const header = `{'descr': '<f4', 'fortran_order': False, 'shape': (${n}, ${d}), }`.padEnd(117) + '\n';
+    const bytes = Buffer.concat([Buffer.from('\x93NUMPY\x01\x00', 'latin1'), Buffer.from([header.length, 0]), Buffer.from(header), Buffer.from(data.buffer)]);
+    return {name: 't.npy', bytes};
+  };
+  const [q, k, v] = [1.1, 0.7, 0.3].map((step) => Float32Array.from({length: n * d}, (_, i) => Math.sin((i + 1) * step)));
+  assert.equal(judge({q: file(q), k: file(k), v: file(v), o: file(attention(q, k, v, n, d))}).verdict, 'rounded');
+});
+
 test('options are those of the command line', () => {
   const plain = run({n: 48, d: 16, format: 'fp16', policy: 'eager', blockQ: 16, block_k: 8, set: ['a.O=fp32', 'a.P=exact'], kahan: true, sink: null});
   const words = '--n 48 --d 16 --format fp16 --policy eager --block-q 16 --block-k 8 --set a.O=fp32 --set a.P=exact --kahan --json -';
