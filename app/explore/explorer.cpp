@@ -126,7 +126,7 @@ ui::PanelInput Explorer::panel_input() const {
 
 /// Updates the device for the session's choice.
 void Explorer::choose_device(const ui::Session& session) {
-  const int d = value_columns(session.experiment.problem);
+  const int d = session.experiment.problem.d;
   const Format& format = session.experiment.format;
   if (device_.requested == session.device && device_.d == d && device_.format == format) return;
   if (device_.requested != session.device) {

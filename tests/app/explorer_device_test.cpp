@@ -167,6 +167,9 @@ TEST_F(ExplorerDevices, TheWindowKnowsTheDevicesAndWhyHardwareCannotBeChosen) {
   EXPECT_NE(input.choices.no_hardware, "");
   session_.experiment.problem.d = 40;
   EXPECT_EQ(settled().choices.no_hardware, why_no_hardware("cpu", 40, bf16));
+  session_.device = "auto";  // a GPU, if there is one
+  session_.experiment.problem.d = 64, session_.experiment.problem.d_v = 40;
+  EXPECT_EQ(settled().choices.no_hardware, why_no_hardware(usable_device("auto").spec, 64, bf16));
 }
 
 /// Data of a panel is computed only once the panel opens; a change of the picture computes nothing.
