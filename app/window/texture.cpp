@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "imgui.h"
 #include "ui/widgets/colours.h"
@@ -193,16 +194,8 @@ void Texture::paint(ImDrawList* list, const ImVec2& min, const ImVec2& max, cons
   if (list == nullptr || !is_whole(image)) return;
   const UnpackState restored_at_the_end;
   const Slot& slot = slot_of(image);
-  Draw draw{this,
-            min,
-            max,
-            slot.on_gpu.texture.get(),
-            table(colouring.diverging, colouring.theme).get(),
-            image.width,
-            image.height,
-            slot.texels_x,
-            slot.texels_y,
-            mapping(colouring)};
+  Draw draw{this,        min,          max,           slot.texture.get(), table(colouring.diverging, colouring.theme).get(),
+            image.width, image.height, slot.texels_x, slot.texels_y,      mapping(colouring)};
   list->AddCallback(&Texture::draw, &draw, sizeof draw);
   list->AddCallback(ImGui::GetPlatformIO().DrawCallback_ResetRenderState, nullptr);
 }
@@ -215,7 +208,7 @@ void Texture::end_frame() {
 const Texture::Slot& Texture::slot_of(const ui::PixelImage& image) {
   auto slot = std::ranges::find(slots_, &image, &Slot::image);
   if (slot == slots_.end()) slot = slots_.insert(slot, Slot{.image = &image});
-  if (!slot->on_gpu.texture || slot->version != image.version || slot->width != image.width || slot->height != image.height)
+  if (!slot->texture || slot->version != image.version || slot->width != image.width || slot->height != image.height)
     fill(*slot, image);
   slot->painted = true;
   return *slot;
@@ -224,8 +217,8 @@ const Texture::Slot& Texture::slot_of(const ui::PixelImage& image) {
 void Texture::fill(Slot& slot, const ui::PixelImage& image) {
   const int width = std::min(image.width, limit_), height = std::min(image.height, limit_);
   if (slot.texels_x != width || slot.texels_y != height) {
-    slot.on_gpu.shared.reset();
-    slot.on_gpu.texture = make_texture();
+    slot.shared.reset();
+    slot.texture = make_texture();
     glTexImage2D(GL_TEXTURE_2D, 0, GL_R32F, width, height, 0, GL_RED, GL_FLOAT, nullptr);
   }
   slot.texels_x = width;
@@ -241,13 +234,13 @@ bool Texture::paint_by_source(Slot& slot, const ui::PixelImage& image) {
   const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
   if (!share_ || !image.source.on_device || !shares_ || !fits) return false;
   try {
-    if (slot.on_gpu.shared && !slot.on_gpu.shared->serves(image.source)) slot.on_gpu.shared.reset();
-    if (!slot.on_gpu.shared) slot.on_gpu.shared = share_(slot.on_gpu.texture.get(), image.source);
-    if (!slot.on_gpu.shared) return false;
-    slot.on_gpu.shared->paint(image.source, image.width, image.height);
+    if (slot.shared && !slot.shared->serves(image.source)) slot.shared.reset();
+    if (!slot.shared) slot.shared = share_(slot.texture.get(), image.source);
+    if (!slot.shared) return false;
+    slot.shared->paint(image.source, image.width, image.height);
     return true;
   } catch (const std::runtime_error& error) {
-    slot.on_gpu.shared.reset();
+    slot.shared.reset();
     shares_ = false;
     remark_ = std::string("Pictures are copied from the CPU now, since the GPU cannot draw them: ") + error.what();
     return false;
@@ -255,12 +248,12 @@ bool Texture::paint_by_source(Slot& slot, const ui::PixelImage& image) {
 }
 
 void Texture::upload(Slot& slot, const ui::PixelImage& image) {
-  slot.on_gpu.shared.reset();
+  slot.shared.reset();
   const std::vector<float> made = image.pixels.empty() ? pooled(image) : std::vector<float>{};
   const std::span<const float> pixels = made.empty() ? std::span<const float>(image.pixels) : made;
   const bool fits = slot.texels_x == image.width && slot.texels_y == image.height;
   const std::vector<float> smaller = fits ? std::vector<float>{} : shrunk(image, pixels, slot.texels_x, slot.texels_y);
-  glBindTexture(GL_TEXTURE_2D, slot.on_gpu.texture.get());
+  glBindTexture(GL_TEXTURE_2D, slot.texture.get());
   glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, slot.texels_x, slot.texels_y, GL_RED, GL_FLOAT,
                   fits ? pixels.data() : smaller.data());
 }

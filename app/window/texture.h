@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "ui/frame/pixel_image.h"
 
@@ -64,23 +64,6 @@ using GlTexture = GlObject<gl::destroy_texture>;
 using GlProgram = GlObject<gl::destroy_program>;
 using GlVertexArray = GlObject<gl::destroy_vertex_array>;
 
-/// A texture and its share, which is destroyed before it, also on assignment.
-template <class Name, class Shared>
-struct SharedPair {
-  Name texture{};
-  std::unique_ptr<Shared> shared{};  ///< last, so that it is destroyed first
-
-  SharedPair() = default;
-  SharedPair(SharedPair&&) noexcept = default;
-  SharedPair& operator=(SharedPair&& other) noexcept {
-    if (this == &other) return *this;
-    shared.reset();
-    texture = std::move(other.texture);
-    shared = std::move(other.shared);
-    return *this;
-  }
-};
-
 /// Paints PixelImages. Used on the thread and context that created it; must outlive the frame.
 /// An image is identified by its address, and sent again when its version or size changed. The GPU with the image's source
 /// writes the texture itself if it draws this context; otherwise, or on failure, pixels are made on the CPU and sent. The
@@ -110,7 +93,8 @@ class Texture {
     int width = 0, height = 0;       ///< of the image
     int texels_x = 0, texels_y = 0;  ///< of the texture; smaller if the image exceeds the limit
     bool painted = false;
-    SharedPair<GlTexture, SharedTexture> on_gpu{};
+    GlTexture texture{};
+    std::unique_ptr<SharedTexture> shared{};  ///< last, so that it is destroyed first
   };
   struct Draw;
   static void draw(const ImDrawList* list, const ImDrawCmd* command);
@@ -124,7 +108,7 @@ class Texture {
 
   GlProgram program_;
   GlVertexArray vertex_array_;
-  std::vector<Slot> slots_;
+  std::list<Slot> slots_;
   std::array<GlTexture, 2 * ui::theme_names.size()> tables_;
   ShareTexture share_;
   bool shares_ = true;  ///< false after sharing failed

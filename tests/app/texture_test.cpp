@@ -27,51 +27,6 @@ using namespace testing;  // attoscope::testing
 
 constexpr int width = 160, height = 120, rows = 300, cols = 40;
 
-/// Names of the destroyed textures and shares, in order.
-std::vector<std::string> ended;
-void end_texture(unsigned name) { ended.push_back("texture " + std::to_string(name)); }
-struct StandInShare {
-  explicit StandInShare(int n) : name(n) {}
-  StandInShare(const StandInShare&) = delete;
-  StandInShare& operator=(const StandInShare&) = delete;
-  ~StandInShare() { ended.push_back("share " + std::to_string(name)); }
-  int name;
-};
-using StandInPair = SharedPair<GlObject<end_texture>, StandInShare>;
-StandInPair pair_of(int name) {
-  StandInPair pair;
-  pair.texture = GlObject<end_texture>(static_cast<unsigned>(name));
-  pair.shared = std::make_unique<StandInShare>(name);
-  return pair;
-}
-
-TEST(SharedPair, EndsSharingBeforeTheTextureWhateverHappensToIt) {
-  using ::testing::ElementsAre;
-  ended.clear();
-  {
-    const StandInPair pair = pair_of(1);
-  }
-  EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
-  ended.clear();
-  {
-    StandInPair pair = pair_of(1);
-    pair = pair_of(2);
-    EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
-    StandInPair& same = pair;
-    pair = std::move(same);
-    EXPECT_EQ(ended.size(), 2u) << "self-assignment destroys nothing";
-    const StandInPair other = std::move(pair);
-    pair = pair_of(3);
-    EXPECT_EQ(ended.size(), 2u) << "a moved-from pair destroys nothing";
-  }
-  EXPECT_THAT(ended, ElementsAre("share 1", "texture 1", "share 2", "texture 2", "share 3", "texture 3"));
-  ended.clear();
-  std::vector<StandInPair> pairs;
-  for (int i = 1; i <= 3; ++i) pairs.push_back(pair_of(i));
-  pairs.erase(pairs.begin());
-  EXPECT_THAT(ended, ElementsAre("share 1", "texture 1"));
-}
-
 /// Counts of calls to a stand-in GPU, and its failures.
 struct Log {
   int shared = 0, alive = 0, painted = 0;
