@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -49,12 +50,11 @@ constexpr int settling_frames = 8;
 ui::PanelInput input_of(const ui::Session& session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
   const Input& asked = session.experiment.problem.input;
   ui::PanelInput input;
-  const std::string cpu = device_name();
   const UsableDevice device = usable_device(session.device);
-  input.answer.device = result ? result->device : cpu;
-  input.choices.devices = device_entries(cpu);
+  input.answer.device = result->device;
+  input.choices.devices = device_entries(device_name());
   input.choices.no_hardware = why_no_hardware(device.spec, session.experiment.problem.d, session.experiment.format);
-  input.messages.error = result && !result->remark.empty() ? result->remark : device.remark;
+  input.messages.error = result->remark.empty() ? device.remark : result->remark;
   input.answer.result = std::move(result);
   input.choices.probes = probe_entries();
   input.choices.example_file = shot.example_file;
@@ -86,7 +86,6 @@ void answer(const ui::Requests& requests, const ui::Session& session, ui::PanelI
   const std::shared_ptr<const ui::KernelGradientsAnswer>& gradients = side.kernel_gradients().answer();
   const bool has_kernels = gradients && gradients->answer == input.answer.result;
   const std::shared_ptr<const Result> result = has_kernels ? gradients->question.answer : input.answer.result;
-  if (!result) return;
   ui::SideRequests asked = requests.side;
   if (session.view.detail == ui::Detail::same_bits) asked.same_bits = session.experiment;
   side.ask(std::move(asked), "cpu", result, false);
@@ -107,7 +106,7 @@ void begin_frame(const Offscreen& screen) {
 }
 
 /// Index of the GPU with the result's matrices; -1: none.
-int gpu_of(const Result* result) { return result && result->on_device ? device_index(*result->on_device) : -1; }
+int gpu_of(const Result& result) { return result.on_device ? device_index(*result.on_device) : -1; }
 
 /// Draws until the layout has settled; calls `answer` with the requests of each frame. Returns the panels' state.
 template <class Scale, class Answer>
@@ -126,7 +125,7 @@ ui::UiStatePtr settled(ui::Session& session, ui::PanelInput& input, const Offscr
 }
 
 Picture draw(ui::Session session, ui::PanelInput input, int width, int height) {
-  Offscreen screen(width, height, gpu_of(input.answer.result.get()));
+  Offscreen screen(width, height, gpu_of(*input.answer.result));
   Gui gui;
   Texture texture;
   SideAnswers side({});
@@ -196,19 +195,14 @@ std::vector<PagePicture> render_views(std::span<const PageView> views, ui::Theme
   return pictures;
 }
 
-void render(ui::Session session, std::shared_ptr<const Result> result, const WindowPicture& shot) {
-  const ui::PanelInput input = input_of(session, std::move(result), shot);
-  write_png(shot.file, draw(std::move(session), input, shot.width, shot.height));
-}
-
 void render(ui::Session session, const WindowPicture& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
   load_gradients(e);
   const std::string device = usable_device(session.device).spec;
-  auto result = std::make_shared<const Result>(compute(e, {.device = device}));
-  render(std::move(session), std::move(result), shot);
+  const ui::PanelInput input = input_of(session, std::make_shared<const Result>(compute(e, {.device = device})), shot);
+  write_png(shot.file, draw(std::move(session), input, shot.width, shot.height));
 }
 
 }  // namespace attoscope::app

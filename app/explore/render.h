@@ -2,13 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "app/files/png.h"
-#include "kernels/experiment/result.h"
 #include "ui/frame/lesson.h"
 #include "ui/session/session.h"
 
@@ -21,11 +19,8 @@ struct WindowPicture {
   std::string example_file{};  ///< path of the shipped tensors; empty: none
 };
 
-/// Draws the session with its answer (null: none yet) and writes a PNG: to a temporary file first, then renamed. Throws
-/// std::runtime_error with one sentence.
-void render(ui::Session session, std::shared_ptr<const Result> result, const WindowPicture& shot);
-
-/// The same, after computing the answer. Reads the input's tensors.
+/// Reads the session's tensors, computes its answer, draws both and writes a PNG: to a temporary file first, then renamed.
+/// Throws std::runtime_error with one sentence.
 void render(ui::Session session, const WindowPicture& shot);
 
 /// Returns the answer to a lesson's question, possibly cached.
