@@ -122,7 +122,9 @@ CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedF
 
 void ModelController::update(const ui::Session& session) {
   try {
-    take();
+    read_.update();
+    work_.update();
+    heads_.update();
   } catch (const std::bad_alloc&) {
     remark_ = "There is not enough memory for this model.";
   } catch (const std::exception& error) {
@@ -142,20 +144,9 @@ void ModelController::estimate(const ui::Session& session) {
     times_.ask({asked_by(session, read->reading), read->architecture});
 }
 
-void ModelController::take() {
-  read_.update();
-  work_.update();
-  if (work_.answer() && work_.answer() != taken_) {
-    taken_ = work_.answer();
-    found_ = taken_->found;
-    shares_ = taken_->shares;
-  }
-  heads_.update();
-  if (heads_.answer() && heads_.answer() != opened_) captured_ = *(opened_ = heads_.answer());
-}
-
 ui::ModelView ModelController::view() const {
-  ui::ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_, .found = found_, .shares = shares_};
+  ui::ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_};
+  if (work_.answer()) view.found = work_.answer()->found, view.shares = work_.answer()->shares;
   ui::ModelProgress& p = view.progress;
   if (read_.answer()) view.reading = read_.answer()->reading;
   p.reads = !view.reading || !(view.reading->asked == session_.model);
@@ -164,8 +155,8 @@ ui::ModelView ModelController::view() const {
   p.share = work_.effort().share();
   if (works) p.seconds_left = work_.effort().seconds_left().value_or(p.seconds_left);
   p.remark = remark_;
-  if (found_)
-    p.stale = !(found_->reading->asked == session_.model && same_question(*found_, asked_by(session_, found_->reading)));
+  if (const auto& found = view.found)
+    p.stale = !(found->reading->asked == session_.model && same_question(*found, asked_by(session_, found->reading)));
   if (times_.answer() && view.reading && same_question(times_.answer()->asked, asked_by(session_, view.reading)))
     p.expected = times_.answer()->seconds;
   return view;
@@ -192,7 +183,8 @@ void ModelController::handle(const ui::ModelRequest& request, const ui::Session&
     work_.forget();
     return heads_.forget();
   }
-  Work work{++asked_, checkpoint_of(session.model), found_, request.part, request.layer, request.head};
+  Work work{++asked_, checkpoint_of(session.model), {}, request.part, request.layer, request.head};
+  if (work_.answer()) work.asked = work_.answer()->found;
   if (request.act == Act::run) {
     const std::shared_ptr<const ReadPlan>& read = read_.answer();
     if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
@@ -208,6 +200,9 @@ void ModelController::handle(const ui::ModelRequest& request, const ui::Session&
   work_.ask(work);
 }
 
-std::optional<CapturedFile> ModelController::take_captured() { return std::exchange(captured_, std::nullopt); }
+std::optional<CapturedFile> ModelController::take_captured() {
+  if (heads_.answer() == opened_) return std::nullopt;
+  return *(opened_ = heads_.answer());
+}
 
 }  // namespace attoscope::app

@@ -73,7 +73,6 @@ class ModelController {
 
   Done done(const Work& work, const SideRun<Done>& run) const;
   CapturedFile captured(const Work& work, const SideRun<CapturedFile>& run) const;
-  void take();
   void estimate(const ui::Session& session);
   void remember(const std::string& checkpoint);
 
@@ -82,12 +81,8 @@ class ModelController {
   std::vector<std::string> recent_;
   ui::Session session_;  ///< at the last update that showed the Model workspace
   std::uint64_t asked_ = 0;
-  ModelPart running_ = ModelPart::none;  ///< part of the work under way
-  std::shared_ptr<const ui::ModelFound> found_;
-  std::shared_ptr<const ui::ModelShares> shares_;
-  std::shared_ptr<const Done> taken_;
-  std::shared_ptr<const CapturedFile> opened_;
-  std::optional<CapturedFile> captured_;
+  ModelPart running_ = ModelPart::none;         ///< part of the work under way
+  std::shared_ptr<const CapturedFile> opened_;  ///< returned by `take_captured`
   std::string remark_;
   SideQuestion<ui::ModelPlan, ReadPlan> read_;  ///< last, so that they join before anything they use goes away
   SideQuestion<Timed, Timed> times_;
