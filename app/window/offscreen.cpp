@@ -1,13 +1,13 @@
 #include "app/window/offscreen.h"
 
 #include <dlfcn.h>
+#include <epoxy/common.h>
 #include <epoxy/egl.h>
 #include <epoxy/gl.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/window/canvas.h"
@@ -17,27 +17,18 @@ namespace {
 
 [[noreturn]] void fail(const std::string& why) { throw std::runtime_error("Cannot draw without a display: " + why + "."); }
 
-/// True if `name` is a word of the extension list.
-bool lists(const char* extensions, std::string_view name) {
-  const std::string_view text = extensions != nullptr ? extensions : "";
-  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ')) return true;
-  }
-  return false;
-}
-
 /// CUDA's index of an EGL device; -1: CUDA does not know it.
 int cuda_index(EGLDeviceEXT device) {
   EGLAttrib index = -1;
-  if (!lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_NV_device_cuda")) return -1;
+  if (!epoxy_extension_in_string(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_NV_device_cuda")) return -1;
   return eglQueryDeviceAttribEXT(device, EGL_CUDA_DEVICE_NV, &index) ? static_cast<int>(index) : -1;
 }
 
 /// Devices of this machine, best first: the wanted GPU, other GPUs, software renderers.
 std::vector<EGLDeviceEXT> devices(const char* client_extensions, int gpu) {
   const auto can = [&](const char* query) {
-    return lists(client_extensions, "EGL_EXT_device_base") || lists(client_extensions, query);
+    return epoxy_extension_in_string(client_extensions, "EGL_EXT_device_base") ||
+           epoxy_extension_in_string(client_extensions, query);
   };
   EGLint count = 0;
   std::vector<EGLDeviceEXT> found(64);
@@ -48,7 +39,7 @@ std::vector<EGLDeviceEXT> devices(const char* client_extensions, int gpu) {
   if (!can("EGL_EXT_device_query")) return found;
   const auto rank = [&](EGLDeviceEXT device) {
     if (gpu >= 0 && cuda_index(device) == gpu) return 0;
-    return lists(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software") ? 2 : 1;
+    return epoxy_extension_in_string(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software") ? 2 : 1;
   };
   std::ranges::stable_sort(found, {}, rank);
   return found;
@@ -58,11 +49,11 @@ std::vector<EGLDeviceEXT> devices(const char* client_extensions, int gpu) {
 std::vector<EGLDisplay> displays(int gpu) {
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   std::vector<EGLDisplay> found;
-  if (lists(extensions, "EGL_EXT_platform_base")) {
-    if (lists(extensions, "EGL_EXT_platform_device"))
+  if (epoxy_extension_in_string(extensions, "EGL_EXT_platform_base")) {
+    if (epoxy_extension_in_string(extensions, "EGL_EXT_platform_device"))
       for (EGLDeviceEXT device : devices(extensions, gpu))
         found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, nullptr));
-    if (lists(extensions, "EGL_MESA_platform_surfaceless"))
+    if (epoxy_extension_in_string(extensions, "EGL_MESA_platform_surfaceless"))
       found.push_back(eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr));
   }
   found.push_back(eglGetDisplay(EGL_DEFAULT_DISPLAY));
@@ -72,12 +63,13 @@ std::vector<EGLDisplay> displays(int gpu) {
 /// Makes OpenGL 3.3 core current on an initialised display, without a surface; EGL_NO_CONTEXT on failure.
 EGLContext make_current(EGLDisplay display) {
   const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
-  if (!lists(extensions, "EGL_KHR_surfaceless_context") || !eglBindAPI(EGL_OPENGL_API)) return EGL_NO_CONTEXT;
+  if (!epoxy_extension_in_string(extensions, "EGL_KHR_surfaceless_context") || !eglBindAPI(EGL_OPENGL_API))
+    return EGL_NO_CONTEXT;
   const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
   EGLConfig config = nullptr;  // EGL_NO_CONFIG_KHR
   EGLint count = 0;
   eglChooseConfig(display, wanted, &config, 1, &count);
-  if (count == 0 && !lists(extensions, "EGL_KHR_no_config_context")) return EGL_NO_CONTEXT;
+  if (count == 0 && !epoxy_extension_in_string(extensions, "EGL_KHR_no_config_context")) return EGL_NO_CONTEXT;
   const EGLint attributes[] = {
       EGL_CONTEXT_MAJOR_VERSION,           3,       EGL_CONTEXT_MINOR_VERSION, 3, EGL_CONTEXT_OPENGL_PROFILE_MASK,
       EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
