@@ -64,8 +64,6 @@ std::string state_of(const std::string& checkpoint) {
 std::array<double, 4> seconds_of(const ui::ModelFound& asked, const Architecture& architecture, const Options& options) try {
   const LanguageModel shape{.architecture = architecture, .embedding = {}, .layers = {}, .norm = {}, .head = {}};
   return expected_seconds(app::question_of(asked, shape), options);
-} catch (const Stopped&) {
-  throw;
 } catch (const std::exception&) {
   return {-1, -1, -1, -1};
 }

@@ -49,8 +49,6 @@ ui::GalleryPicture gallery_picture(const ui::GalleryQuestion& question, const Op
     picture.a_mean = r.a_error.mean_abs;
     picture.b_mean = r.b_error.mean_abs;
     picture.thumbnail = ui::thumbnail_of(r);
-  } catch (const Stopped&) {
-    throw;
   } catch (const std::exception& error) {
     picture.problem = error.what();
   }

@@ -126,8 +126,6 @@ ui::LessonAnswer answer(const ui::LessonQuestion& question, const Options& optio
       answer_order(a, options);
     else
       question.vary.empty() ? answer_plain(a, options) : answer_sweep(a, options);
-  } catch (const Stopped&) {
-    throw;
   } catch (const std::bad_alloc&) {
     a.problem = "There is not enough memory for this experiment.";
   } catch (const std::exception& error) {
