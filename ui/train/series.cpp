@@ -351,8 +351,9 @@ WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const
   p.values.assign(rows * static_cast<std::size_t>(columns), FigureHeat::nothing);
   const double per_step = columns / (x.to - x.from);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::vector<float> values = weight_column(points[i], tensor);
     const double end = i + 1 < points.size() ? points[i + 1].step : points[i].step + every;
+    if (end <= x.from) continue;
+    const std::vector<float> values = weight_column(points[i], tensor);
     const int from = std::max(0, static_cast<int>(std::floor((points[i].step - x.from) * per_step))),
               to = std::min(columns, std::max(from + 1, static_cast<int>(std::floor((end - x.from) * per_step))));
     for (int c = from; c < to; ++c)

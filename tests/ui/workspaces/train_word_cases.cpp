@@ -79,6 +79,16 @@ CASE(train, drawings) {
              "the worst keeps its sign");
 }
 
+/// The picture of weights between two steps holds no number measured before them.
+CASE(train, weights_of_some_steps) {
+  std::vector<PairPoint> points;
+  for (const auto& [step, change] : {std::pair{10, 9.0F}, {20, static_cast<float>(nan)}, {30, 1.0F}, {40, 2.0F}})
+    points.push_back({step, 0, {}, {{change}}});
+  const WeightCells cells = weight_cells(points, 0, {34, 44}, 10);
+  hand.check(cells.columns == 10 && cells.values == std::vector<float>{1, 1, 1, 1, 1, 1, 2, 2, 2, 2},
+             "each column shows the newest number of its step");
+}
+
 CASE(train, exact_attention) {
   TrainPlan plan = plan_of();
   plan.with_exact = true;
