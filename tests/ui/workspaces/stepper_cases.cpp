@@ -96,7 +96,9 @@ CASE(stepper, scores) {
   expect(hand, "scores: ascending:4\n", "typed", source("typed"), {{"scores", "0 2 4 6"}});
   expect(hand, eight, "a list", [&] { hand.fill(stepper + "##scores", "1 2.5 1/4 -3"); }, {{"scores", "1 2.5 1/4 -3"}});
   expect(hand, "scores: random:16:7\n", "how many", [&] { hand.type(stepper + "##N", "24"); }, {{"scores", "random:24:7"}});
-  expect(hand, "scores: random:16:7\n", "others", [&] { hand.click(stepper + "others"); }, {{"scores", "random:16:8"}});
+  const auto others = [&] { hand.click(stepper + "others"); };
+  expect(hand, "scores: random:16:7\n", "others", others, {{"scores", "random:16:8"}});
+  expect(hand, "scores: random:16:999999999\n", "the first seed after the last", others, {{"scores", "random:16:0"}});
   open_stepper(hand, eight);
   hand.check(hand.disabled(stepper + "others") && hand.disabled(stepper + "##N"), "typed scores have no seed");
   const auto state = std::static_pointer_cast<RecurrenceViewState>(hand.stage.state->learn->views.at(0).own);

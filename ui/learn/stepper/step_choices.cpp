@@ -155,7 +155,7 @@ void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flo
   flow.next(width);
   if (push_button("others", false, {width, 0}, source == Source::random))
     change(scene, "scores",
-           word + ":" + std::to_string(count_of(state)) + ":" + std::to_string(std::atoi(seed.c_str() + 1) + 1));
+           fmt::format("{}:{}:{}", word, count_of(state), (std::atoi(seed.c_str() + 1) + 1) % (max_step_seed + 1)));
   explain("Other random scores: the next seed.", "S_j = 2 N(0, 1), to two digits");
 }
 

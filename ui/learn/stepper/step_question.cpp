@@ -106,7 +106,7 @@ std::vector<double> scores_of(const std::string& text, const Result* result, std
   if (parts.size() == 1) {
     scores = listed_scores(text);
   } else if (const long count = whole(parts[1], 1, max_step_scores); count > 0) {
-    const long seed = parts.size() == 3 ? whole(parts[2], 0, 999999999) : -1;
+    const long seed = parts.size() == 3 ? whole(parts[2], 0, max_step_seed) : -1;
     if (parts[0] == "random" && seed >= 0) scores = random_scores(static_cast<int>(count), static_cast<std::uint64_t>(seed));
     const bool ordered = parts[0] == "ascending" || parts[0] == "descending";
     if (ordered && parts.size() == 2) scores = ordered_scores(static_cast<int>(count), parts[0] == "ascending");

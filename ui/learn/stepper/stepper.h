@@ -41,6 +41,7 @@ std::vector<double> scores_of(const std::string& text, const Result* result, std
 /// The scores as they are typed.
 std::string typed(const std::vector<double>& scores);
 inline constexpr int usual_scores = 16, fewest_scores = 8;
+inline constexpr int max_step_seed = 999999999;  ///< of random scores
 /// The largest tick that a lesson may name; one beyond the clock's end means its end.
 inline constexpr int max_lesson_tick = 100000;
 
