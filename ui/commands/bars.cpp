@@ -42,14 +42,14 @@ bool begin_bar(const char* name, float y, float height) {
 }
 
 void scale_buttons(View& view) {
-  if (quiet_button("−###smaller", px(26))) view.ui_scale = std::max(0.75, view.ui_scale - 0.125);
+  if (quiet_button("−###smaller", px(26))) scale_ui(view, -1);
   explain("Everything smaller. Key −.");
   ImGui::SameLine(0, 0);
   const WithFace f(Face::mono);
   if (quiet_button(fmt::format("{:.0f} %###UI scale", view.ui_scale * 100).c_str(), px(52))) view.ui_scale = 1;
   explain("The size of text and controls. Click: 100 %.");
   ImGui::SameLine(0, 0);
-  if (quiet_button("+###larger", px(26))) view.ui_scale = std::min(3.0, view.ui_scale + 0.125);
+  if (quiet_button("+###larger", px(26))) scale_ui(view, 1);
   explain("Everything larger. Key +.");
 }
 

@@ -17,6 +17,9 @@ inline constexpr float menu_line_height = 28;
 /// The top bar.
 void draw_top_bar(const Frame& frame);
 
+/// Makes text and controls larger by so many eighths of 100 %, or smaller if negative, up to the setting's limits.
+void scale_ui(View& view, int eighths);
+
 /// The status bar: device, numbers of the workspace on show, and a message.
 void draw_status_bar(const Session& session, const PanelInput& input, Requests& requests);
 

@@ -140,7 +140,6 @@ void turn_pass(const Frame& t) { t.requests.error = turn_backward(t.session.expe
 void open_palette(const Frame& t) { t.state.popups.palette.asked = true; }
 void save_window(const Frame& t) { t.requests.exports.plot = ExportRequest{.name = "window"}; }
 void redo(const Frame& t) { t.state.history.redo(t.session); }
-void scale_ui(View& view, double by) { view.ui_scale = std::clamp(std::round((view.ui_scale + by) * 8) / 8, 0.75, 3.0); }
 
 constexpr float highest_bar = 40;
 
@@ -246,8 +245,8 @@ constexpr std::array table{
     Key{"F12", "save the window as a picture", ImGuiKey_F12, save_window},
     Key{"T", "dark, light or high-contrast theme", ImGuiKey_T,
         [](const Frame& t) { t.session.view.theme = next(t.session.view.theme); }},
-    Key{"+", "larger", ImGuiKey_Equal, [](const Frame& t) { scale_ui(t.session.view, 0.125); }, true},
-    Key{"−", "smaller", ImGuiKey_Minus, [](const Frame& t) { scale_ui(t.session.view, -0.125); }, true},
+    Key{"+", "larger", ImGuiKey_Equal, [](const Frame& t) { scale_ui(t.session.view, 1); }, true},
+    Key{"−", "smaller", ImGuiKey_Minus, [](const Frame& t) { scale_ui(t.session.view, -1); }, true},
     Key{"H", "this help", ImGuiKey_H, [](const Frame& t) { t.state.popups.help = !t.state.popups.help; }},
     Key{"Ctrl+Z", "undo", ImGuiMod_Ctrl | ImGuiKey_Z, [](const Frame& t) { t.state.history.undo(t.session); }, true},
     Key{"Ctrl+Shift+Z", "redo", ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_Z, redo, true},
@@ -329,6 +328,10 @@ void help_column(std::size_t from, std::size_t to) {
 }
 
 }  // namespace
+
+void scale_ui(View& view, int eighths) {
+  view.ui_scale = std::clamp((std::round(view.ui_scale * 8) + eighths) / 8, min_ui_scale, max_ui_scale);
+}
 
 std::span<const Key> keys() { return table; }
 

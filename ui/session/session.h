@@ -272,6 +272,8 @@ struct TileRange {
   friend bool operator==(const TileRange&, const TileRange&) = default;
 };
 
+inline constexpr double min_ui_scale = 0.5, max_ui_scale = 4;
+
 /// Display settings, which change no number: of the matrices, of the recurrence and the numbers at the right, of the window.
 struct View {
   PictureKind picture = PictureKind::output;

@@ -65,7 +65,7 @@ static Settings settings(View& view) {
           {"tiles", settings(view.tiles)},
           {"square_tiles", &view.square_tiles},
           {"theme", named(view.theme, theme_names)},
-          {"ui_scale", &view.ui_scale, {0.5, 4}},
+          {"ui_scale", &view.ui_scale, {min_ui_scale, max_ui_scale}},
           Setting{"reduced_motion", &view.reduced_motion}.kept_if(view.reduced_motion),
           {"picture", named(view.picture, picture_names)},
           {"comparison", named(view.comparison, comparison_names)},

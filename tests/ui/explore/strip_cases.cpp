@@ -264,9 +264,12 @@ CASE(bars, theme_and_scale) {
              {menu + "###smaller", [](Session& s) { s.view.ui_scale = 0.875; }}});
   hand.key(ImGuiKey_Escape);
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Equal);
-  hand.check(hand.view().ui_scale == 3, "no larger than three times");
+  hand.check(hand.view().ui_scale == 4, "no larger than the setting can be");
   for (int i = 0; i < 30; ++i) hand.key(ImGuiKey_Minus);
-  hand.check(hand.view().ui_scale == 0.75, "no smaller than three quarters");
+  hand.check(hand.view().ui_scale == 0.5, "no smaller than the setting can be");
+  hand.show(&View::ui_scale, 0.625);
+  hand.click(top_bar + "###view");
+  hand.click(menu + "###smaller", [](Session& s) { s.view.ui_scale = 0.5; });
 }
 
 /// The status bar shows the numbers of the current workspace.
