@@ -27,6 +27,7 @@
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 
 namespace attoscope::app {
@@ -149,12 +150,12 @@ class CountedPoints {
     ++done_;
     computed_ += !answer.remembered;
     computing_ += answer.seconds;
-    line_.show([&] { return fmt::format("{} of {} points, {:.0f} s left", done_, points_, seconds_left()); });
+    line_.show([&] { return fmt::format("{} of {}, {:.0f} s left", done_, counted(points_, "point"), seconds_left()); });
   }
   std::size_t done() const { return done_; }
   /// "125 points, 120 of them computed now: 1.80 s of computing in 0.93 s."
   std::string note() const {
-    std::string text = fmt::format("{} points, {} of them computed now", points_, computed_);
+    std::string text = fmt::format("{}, {} of them computed now", counted(points_, "point"), computed_);
     if (computed_ > 0) text += fmt::format(": {:.3g} s of computing in {:.3g} s", computing_, line_.seconds());
     return text + ".";
   }

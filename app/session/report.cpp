@@ -113,7 +113,7 @@ std::string question(const Result& r) {
   text += sums(e, e.a, "a") + sums(e, e.b, "b");
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
   if (r.rows_without_keys > 0)
-    text += fmt::format("{} rows see no key: their output is {}\n", r.rows_without_keys,
+    text += fmt::format("{} output is {}\n", counted(r.rows_without_keys, "row sees no key: its", "rows see no key: their"),
                         p.empty_rows == EmptyRule::nan ? "NaN" : "0");
   return text;
 }

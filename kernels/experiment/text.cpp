@@ -25,6 +25,11 @@ std::string grouped(std::int64_t x) {
   return text;
 }
 
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  const std::string text = std::to_string(count) + " " + std::string(count == 1 || many.empty() ? one : many);
+  return count == 1 || !many.empty() ? text : text + "s";
+}
+
 std::string hex16(std::uint64_t x) {
   const std::string digits = shortest(x, 16);
   return std::string(16 - digits.size(), '0') + digits;

@@ -40,6 +40,9 @@ std::string four_digits(double x);
 /// "100,000".
 std::string grouped(std::int64_t x);
 
+/// "1 row", "2 rows"; or "2 queries" if `many` names them.
+std::string counted(std::int64_t count, std::string_view one, std::string_view many = {});
+
 /// 16 hexadecimal digits, and back.
 std::string hex16(std::uint64_t x);
 std::optional<std::uint64_t> from_hex16(std::string_view text);

@@ -58,6 +58,8 @@ TEST(SweepCommand, TablesHaveTheSameNumbers) {
   EXPECT_THAT(attoscope(with(small_command, {"--latex", "-"})).out, HasSubstr("block\\_k & mean $\\vert$error$\\vert$"));
   EXPECT_THAT(attoscope(small_command).out, HasSubstr("6 points, 0 of them computed now."));
   EXPECT_THAT(attoscope(with(small_command, {"--no-cache"})).out, HasSubstr("6 points, 6 of them computed now: "));
+  EXPECT_THAT(attoscope(words("sweep --n 16 --d 4 --vary block_k=8 --no-cache --quiet")).out,
+              HasSubstr("1 point, 1 of them computed now: "));
 }
 
 TEST(SweepCommand, DrawsItsTable) {

@@ -425,6 +425,14 @@ TEST(GpuCheck, ThousandsAreGrouped) {
   EXPECT_EQ(grouped(-123), "-123");
 }
 
+TEST(GpuCheck, OneThingHasNoPlural) {
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(12, "row"), "12 rows");
+  EXPECT_EQ(counted(1, "query", "queries"), "1 query");
+  EXPECT_EQ(counted(2, "query", "queries"), "2 queries");
+}
+
 /// Checks this machine's GPU, if there is one.
 TEST(GpuCheck, OfThisMachine) {
   if (cuda_devices().empty()) GTEST_SKIP() << why_no_cuda();

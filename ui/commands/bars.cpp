@@ -235,7 +235,7 @@ std::vector<StatusNumber> lesson_numbers(const Session& session, const LearnInpu
     read += steps_seen(session.lesson, lesson) >= static_cast<int>(lesson.steps.size());
   return {{fmt::format("lesson {} of {}", open.index + 1, learn.lessons->size()), 120, "The lesson that is open."},
           {fmt::format("step {} of {}", open.step + 1, open.lesson->steps.size()), 110, "The step of the lesson on this page."},
-          {fmt::format("{} lessons read", read), 110, "Lessons whose steps were all on screen."}};
+          {counted(read, "lesson") + " read", 110, "Lessons whose steps were all on screen."}};
 }
 
 /// Device that computed the numbers of the workspace on show.

@@ -7,6 +7,7 @@
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/widgets.h"
@@ -73,9 +74,8 @@ std::string input_in_words(const View& view, const Input& input, const TensorFil
 std::string picture_title(const PictureSubject& s, Field field, const std::optional<Field>& second) {
   const bool two = second && (s.view.picture == PictureKind::output || shows_pairs(s.view, s.experiment));
   const Problem& p = s.experiment.problem;
-  const std::string length = key_count(p) == p.n
-                                 ? fmt::format("{} tokens", p.n)
-                                 : fmt::format("{} {}, {} keys", p.n, p.n == 1 ? "query" : "queries", key_count(p));
+  const std::string length =
+      key_count(p) == p.n ? counted(p.n, "token") : counted(p.n, "query", "queries") + ", " + counted(key_count(p), "key");
   std::string text = fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
                                  input_in_words(s.view, p.input, s.info), length);
   text[0] = capital_letter(text[0]);

@@ -77,7 +77,7 @@ std::string waiting_words(const SweepView& s) {
   const SweepProgress& p = s.progress;
   if (!p.wrong.empty() || !p.wrong_values[0].empty() || !p.wrong_values[1].empty()) return "This plan cannot be run yet";
   if (p.state == SweepProgress::State::running) return "Computing the first points";
-  if (p.done == 0) return fmt::format("Run it: {} points", p.points);
+  if (p.done == 0) return "Run it: " + counted(p.points, "point");
   return p.failed == p.done ? "No point could be computed" : "No finite number anywhere";
 }
 
@@ -176,8 +176,7 @@ std::string sweep_csv(const SweepTable& table) {
 }
 
 std::string progress_text(const SweepProgress& p) {
-  const std::string all = std::to_string(p.points);
-  std::string text = fmt::format("{:{}} of {} points", p.done, static_cast<int>(all.size()), all);
+  std::string text = fmt::format("{:{}} of {}", p.done, std::to_string(p.points).size(), counted(p.points, "point"));
   if (p.waits) return text + ", waits for Explore";
   if (p.state == SweepProgress::State::running && p.seconds_left >= 0) text += ", " + time_left(p.seconds_left);
   if (p.state == SweepProgress::State::paused) text += ", paused";

@@ -151,7 +151,7 @@ TrainWords train_words(const TrainView& train) {
     return {"Training stopped after " + steps_text(r.step), sentence, true};
   }
   if (point == nullptr || point->deviations.empty())
-    return {fmt::format("{} steps taken", r.step), "The first measures appear after the first measured step.", false};
+    return {steps_text(r.step) + " taken", "The first measures appear after the first measured step.", false};
   return known_words(r, *point, point->deviations[0]);
 }
 

@@ -50,8 +50,6 @@ std::string beside_line(Algorithm a, double max_ratio) {
   return line + "its largest error is " + short_times(max_ratio);
 }
 
-std::string count_of(std::int64_t count, const char* what) { return fmt::format("{} {}", static_cast<long long>(count), what); }
-
 /// Format of a step: "exact", "bf16", "bf16 dice" (stochastic).
 std::string rounding_name(const Rounding& r, const Format& main) {
   if (r.kind == Rounding::Kind::exact) return "exact";
@@ -118,7 +116,7 @@ Option difference_of(const Experiment& e) {
 std::string policy_words(const Method& m) {
   if (!is_emulated(m.algorithm)) return "";
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
-  return std::string(nearest.name) + (nearest.changed > 0 ? fmt::format(" with {} steps changed", nearest.changed) : "");
+  return std::string(nearest.name) + (nearest.changed > 0 ? " with " + counted(nearest.changed, "step") + " changed" : "");
 }
 
 /// The text of one method if it is the same in all experiments; else empty.
@@ -209,15 +207,17 @@ Verdict verdict(const Result& r) {
   const double a = r.a_error.mean_abs, b = r.b_error.mean_abs;
   const std::int64_t of_golden = r.golden_nonfinite, of_a = r.a_error.nonfinite - of_golden,
                      of_b = r.b_error.nonfinite - of_golden;
-  const std::string left_out = of_golden > 0 ? "; golden has " + count_of(of_golden, "NaN or infinities, left out") : "";
+  const std::string in_golden = counted(of_golden, "NaN or infinity", "NaN or infinities"),
+                    left_out = of_golden > 0 ? "; golden has " + in_golden + ", left out" : "";
+  const auto nonfinite = [](std::int64_t count) {
+    return counted(count, "value is NaN or infinite", "values are NaN or infinite");
+  };
   if (of_golden > 0 && of_golden == static_cast<std::int64_t>(r.rows.size()) * value_columns(r.experiment.problem))
-    return {Tone::bad, "Not comparable", "golden itself has " + count_of(of_golden, "NaN or infinities")};
+    return {Tone::bad, "Not comparable", "golden itself has " + in_golden};
   if (of_a > 0)
     return {Tone::bad, capital(names.a) + " overflows",
-            count_of(of_a, "values are NaN or infinite: ") + names.b + " has " + std::to_string(of_b) + left_out};
-  if (of_b > 0)
-    return {Tone::plain, capital(names.b) + " overflows",
-            count_of(of_b, "values are NaN or infinite, none of ") + names.a + left_out};
+            nonfinite(of_a) + ": " + names.b + " has " + std::to_string(of_b) + left_out};
+  if (of_b > 0) return {Tone::plain, capital(names.b) + " overflows", nonfinite(of_b) + ", none of " + names.a + left_out};
   if (a == 0 && b == 0) return {Tone::good, "Identical to golden", "neither method has any error"};
   if (a == 0)
     return {Tone::good, capital(names.a) + " is identical to golden", "mean error of " + names.b + ": " + scientific(b)};
@@ -236,7 +236,7 @@ HardwareWords hardware_words(const Result& r) {
   const std::string who = r.experiment.a.algorithm == Algorithm::hardware ? "hardware a" : "hardware b";
   const std::string most = compact(h.emulator_max_ulp), mean = compact(h.emulator_mean_ulp);
   return {h.changed == 0 ? who + ": a second run gave the same bits"
-                         : who + ": a second run changed " + count_of(h.changed, "values by at most ") +
+                         : who + ": a second run changed " + counted(h.changed, "value") + " by at most " +
                                compact(h.run_to_run_ulp) + " ulp of fp32",
           "emulated: at most " + most + " ulp of " + name(r.experiment.format) + " away, " + mean + " on average",
           h.changed == 0};
@@ -247,7 +247,9 @@ std::string hardware_lines(const Result& r) {
   return words.runs.empty() ? "" : "\n" + words.runs + "\n" + words.emulation;
 }
 
-std::string rows_text(const Result& r) { return fmt::format("{} of {} rows", r.rows.size(), r.experiment.problem.n); }
+std::string rows_text(const Result& r) {
+  return fmt::format("{} of {}", r.rows.size(), counted(r.experiment.problem.n, "row"));
+}
 
 std::string shown_file(const std::string& files) {
   constexpr std::size_t most = 4;

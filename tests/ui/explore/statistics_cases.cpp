@@ -294,6 +294,14 @@ CASE(statistics, verdicts) {
              "two emulated methods have nothing to explain");
   hand.check(found(Algorithm::loaded, 3).sentence != found(Algorithm::flash2, 3).sentence,
              "a loaded output may belong to another problem");
+  r.b_error.nonfinite = 1;
+  hand.expect_text(found(Algorithm::flash2, 3).sentence, "1 value is NaN or infinite, none of flash2");
+  r.a_error.nonfinite = r.golden_nonfinite = 1;
+  hand.expect_text(found(Algorithm::flash2, 3).sentence,
+                   "outside the 2× line: its largest error is 3.0×; golden has 1 NaN or infinity, left out");
+  r.a_error.nonfinite = 2;
+  hand.expect_text(found(Algorithm::flash2, 3).sentence,
+                   "1 value is NaN or infinite: three-pass has 0; golden has 1 NaN or infinity, left out");
 }
 
 /// Texts about a real kernel: repeated bits, and distance from the emulation.
@@ -309,6 +317,8 @@ CASE(statistics, words_about_a_real_kernel) {
   r.hardware->changed = 3;
   r.hardware->run_to_run_ulp = 2;
   hand.expect_text(hardware_words(r).runs, "hardware a: a second run changed 3 values by at most 2 ulp of fp32");
+  r.hardware->changed = 1;
+  hand.expect_text(hardware_words(r).runs, "hardware a: a second run changed 1 value by at most 2 ulp of fp32");
   hand.tell().answer.result = std::make_shared<const Result>(r);
   hand.show(&View::detail, Detail::same_bits);
 }

@@ -292,6 +292,9 @@ CASE(bars, numbers_of_workspaces) {
   hand.frames(3);
   hand.tell();
   hand.check(first() == "lesson 1 of " + std::to_string(hand.stage.told->learn.lessons->size()), "Learn: " + first());
+  const Lesson& lesson = hand.stage.told->learn.lessons->front();
+  hand.session().lesson.progress = {{lesson.name, static_cast<int>(lesson.steps.size())}};
+  hand.expect_text(status_numbers(hand.session(), *hand.stage.told).back().text, "1 lesson read");
 }
 
 CASE(bars, help) {

@@ -200,6 +200,8 @@ CASE(lesson_views, block_bits) {
   expect(hand, block, "other numbers", [&] { hand.fill(page + "##numbers", "1, 2^-3"); }, {{"numbers", "1, 2^-3"}});
   expect(hand, block, "no number", [&] { hand.fill(page + "##numbers", "1, much"); }, {});
   expect(hand, block, "an outlier", [&] { hand.type(page + "##outlier", "64"); }, {{"outlier", "64"}});
+  show(hand, "bits\nstorage: int8/token\nnumbers: 5");
+  hand.check(has(summary(hand), "1 element of 8 bits and one scale of 32: "), summary(hand));
   show(hand, "bits\nstorage: e4m3/block:32/e8m0/floor\nnumbers: 0.97, -0.25");
   hand.check(has(summary(hand), "2 elements of 8 bits and one scale of 8") && has(summary(hand), "1 saturated"), summary(hand));
   for (const char* storage :
@@ -387,6 +389,10 @@ CASE(lesson_views, row_plots) {
     hand.check(has(summary(hand), number), summary(hand) + " has " + number);
     hand.each({{page + "###previous tile", changed({{"tile", "2"}})}, {page + "###last tile", changed({{"tile", "-1"}})}});
   }
+  show_answered(hand, "plot\nkind: trace\nn: 32\nd: 8\nblock_k: 32");
+  hand.check(has(summary(hand), ", 1 tile: m moved 0 times and ends at "), summary(hand));
+  show_answered(hand, "plot\nkind: trace\nn: 32\nd: 8\nblock_k: 16\ninput: ascending");
+  hand.check(has(summary(hand), ", 2 tiles: m moved 1 time and ends at "), summary(hand));
   show_answered(hand, std::string("plot\nkind: trace") + small);
   const auto hidden = [](unsigned curves) { return std::to_string(usually_hidden | curves); };
   hand.changes("a curve", [&] { hand.click(page + "legend l"); }, changed({{"hidden", hidden(bit(Curve::l))}}));
@@ -435,6 +441,7 @@ CASE(lesson_views, odd_sweeps) {
         std::make_shared<const LessonAnswers>(LessonAnswers{std::make_shared<const LessonAnswer>(odd)});
     hand.frames(3);
     hand.check(has(summary(hand), std::isfinite(y1) ? "least" : "No point has a finite value"), summary(hand));
+    hand.check(has(summary(hand), "; 1 point is not finite") == (std::isnan(y0) && std::isfinite(y1)), summary(hand));
   }
   odd.problem = "block_k is 'x', expected a number.";
   hand.stage.told->learn.answers =
@@ -488,7 +495,8 @@ CASE(lesson_views, heaps) {
   hand.changes("N", [&] { hand.type(page + "##N", "1024"); }, changed({{"n", "1024"}}));
   hand.frames(2);
   hand.check(has(summary(hand), "1024 weights") && summary(hand).substr(4) != few.substr(2), summary(hand));
-  for (const char* const n : {"1", "20000"}) show(hand, block + n);
+  for (const char* const n : {"20000", "1"}) show(hand, block + n);
+  hand.check(has(summary(hand), "1 weight of each model: "), summary(hand));
   hand.check(hand.stage.state->learn->problems.empty(), "any number of weights");
 }
 

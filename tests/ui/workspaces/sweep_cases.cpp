@@ -329,6 +329,13 @@ CASE(sweep, drawings) {
              sweep_csv(*f.sweep.table));
 }
 
+CASE(sweep, words_of_one_point) {
+  SweepView one;
+  one.progress.points = 1;
+  hand.expect_text(sweep_words(one, {}, {}).headline, "Run it: 1 point");
+  hand.expect_text(progress_text(one.progress), "0 of 1 point");
+}
+
 CASE(sweep, fixed_words) {
   Experiment e = small_session().experiment;
   SweepPlan plan;

@@ -107,6 +107,12 @@ CASE(train, exact_attention) {
   hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
 }
 
+CASE(train, words_before_a_measure) {
+  const auto r = made_record(plan_of(), 1);
+  for (PairRecord& pair : r->pairs) pair.points.clear();
+  hand.expect_text(train_words(made_view(r)).headline, "1 step taken");
+}
+
 CASE(train, words) {
   const std::string long_name(3000, 'x');
   hand.check(fmt::format("{} is {}", long_name, 7) == long_name + " is 7", "nothing is cut, however long it is");

@@ -185,7 +185,7 @@ std::string sentence(const AskedBlock& q, const StoredBlock& block) {
         std::abs(static_cast<double>(block.elements[i])) == largest(q.storage.element) && std::abs(x) > std::abs(value);
   }
   const int scale_bits = q.storage.scale == ScaleFormat::fp32_scale ? 32 : 8;
-  std::string text = fmt::format("{} elements of {} bits and one scale of {}: mean |error| {}", q.numbers.size(),
+  std::string text = fmt::format("{} of {} bits and one scale of {}: mean |error| {}", counted(q.numbers.size(), "element"),
                                  bits_of_element(q.storage.element), scale_bits, scientific(error));
   if (zeros > 0) text += fmt::format(", {} became 0", zeros);
   if (saturated > 0) text += fmt::format(", {} saturated", saturated);

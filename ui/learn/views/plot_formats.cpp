@@ -293,8 +293,8 @@ std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string&) {
 std::string draw_heaps_plot(LessonScene& scene, float height) {
   auto& state = own_state<HeapsState>(scene);
   refresh_heaps(state, scene.experiment.problem);
-  draw_view_summary(scene, fmt::format("{} weights of each model: sorted, they are {} apart on average.", state.x.size(),
-                                       scientific(state.distance, 3)));
+  draw_view_summary(scene, fmt::format("{} of each model: sorted, they are {} apart on average.",
+                                       counted(state.x.size(), "weight"), scientific(state.distance, 3)));
   draw_plot_header(scene, fmt::format("weights from seed {} above, from seed {} below", state.seed, state.seed + 1),
                    "sorted values are joined");
   const ImVec2 from = ImGui::GetCursorScreenPos();

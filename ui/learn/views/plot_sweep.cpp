@@ -35,7 +35,8 @@ std::string summary(const SweepTable& t, const SweepExtremes& e) {
     return number + " at " + t.axes[0].key + " " + t.axes[0].names[cell / t.across()] + second;
   };
   std::string text = "least " + where(e.least) + ", greatest " + where(e.largest);
-  if (e.known < t.cells.size()) text += fmt::format("; {} points are not finite", t.cells.size() - e.known);
+  if (e.known < t.cells.size())
+    text += "; " + counted(t.cells.size() - e.known, "point is not finite", "points are not finite");
   return text + (t.seeds > 1 ? fmt::format("; {} seeds, ± standard deviation", t.seeds) : "");
 }
 

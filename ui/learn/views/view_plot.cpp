@@ -16,8 +16,9 @@ std::string said_of_trace(const Result& r) {
   if (r.trace.tiles.empty()) return fmt::format("Row {} sees no key.", r.trace.row);
   const TraceTile& last = r.trace.tiles.back();
   const auto moves = std::ranges::count_if(r.trace.tiles, &TraceTile::moved);
-  return fmt::format("Row {}, {} tiles: m moved {} times and ends at {:.4g}; l ends at {:.6g}; the largest error is {}.",
-                     r.trace.row, r.trace.tiles.size(), moves, last.max_used, last.l, scientific(last.error));
+  return fmt::format("Row {}, {}: m moved {} and ends at {:.4g}; l ends at {:.6g}; the largest error is {}.", r.trace.row,
+                     counted(r.trace.tiles.size(), "tile"), counted(moves, "time"), last.max_used, last.l,
+                     scientific(last.error));
 }
 
 std::string said_of_error(const Result& r) {
