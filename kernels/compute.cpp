@@ -10,6 +10,7 @@
 #include "kernels/cpu/inputs.h"
 #include "kernels/cpu_answer.h"
 #include "kernels/engine_answer.h"
+#include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/known_answers.h"
@@ -31,8 +32,7 @@ int thread_count(int threads) {
 }
 
 std::string device_name(int threads, std::string_view isa) {
-  const int count = thread_count(threads);
-  return "cpu " + std::string(instruction_set(isa).name) + ", " + std::to_string(count) + (count == 1 ? " thread" : " threads");
+  return "cpu " + std::string(instruction_set(isa).name) + ", " + counted(thread_count(threads), "thread");
 }
 
 bool operator==(const GoldenKey& x, const GoldenKey& y) {

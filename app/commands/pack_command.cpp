@@ -9,6 +9,7 @@
 #include "app/session/session.h"
 #include "app/session/session_pack.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -31,8 +32,7 @@ void write_pack(const PackArguments& x, const Streams& streams) {
   });
   tell_changed(pack.changed, false, streams);
   write_file(out, pack.bytes);
-  streams.out << fmt::format("{}: {} bytes with {} {}\n", out, pack.bytes.size(), pack.heads,
-                             pack.heads == 1 ? "head" : "heads");
+  streams.out << fmt::format("{}: {} bytes with {}\n", out, pack.bytes.size(), counted(pack.heads, "head"));
 }
 
 void declare(OptionList& c, PackArguments& x) {

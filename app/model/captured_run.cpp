@@ -179,8 +179,7 @@ void CapturedRunFile::pair_residuals() {
     found->second.residual = residual;
     ++summed;
   }
-  if (summed > 0)
-    notes_.push_back("summed the pair (hidden, residual) of " + std::to_string(summed) + (summed > 1 ? " layers" : " layer"));
+  if (summed > 0) notes_.push_back("summed the pair (hidden, residual) of " + counted(summed, "layer"));
 }
 
 /// Rows of tokens in a tensor; 0: it has no whole number of rows.

@@ -68,8 +68,7 @@ std::string text(const Repeats& r) {
 }
 
 std::string count_text(const Repeats& r, int count) {
-  return std::to_string(count) + " " + std::string(name(r.kind)) + (count == 1 ? "" : "s") +
-         (r.kind == ui::SweepOver::window ? " of " + std::to_string(r.tokens) + " tokens" : "");
+  return counted(count, name(r.kind)) + (r.kind == ui::SweepOver::window ? " of " + std::to_string(r.tokens) + " tokens" : "");
 }
 
 int repetitions(const Repeats& repeats, const Experiment& base) {

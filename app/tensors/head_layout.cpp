@@ -104,11 +104,9 @@ std::vector<int> possible_heads(const Call& qkv) {
   return found;
 }
 
-std::string heads_text(int heads) { return std::to_string(heads) + (heads == 1 ? " head" : " heads"); }
-
 std::string reading_text(const Shapes& s) {
   const std::string layout = std::string(s[0].batch > 1 ? "b " : "") + layout_text({s[0].order, 0});
-  return layout + " (" + heads_text(s[0].heads) + " of " + std::to_string(s[0].n) + " tokens)";
+  return layout + " (" + counted(s[0].heads, "head") + " of " + std::to_string(s[0].n) + " tokens)";
 }
 
 [[noreturn]] void ask_which(const Call& qkv, const Fit& one, const Fit& other) {
@@ -131,7 +129,7 @@ Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibl
   if (said.order == HeadOrder::side_by_side) {
     const std::uint64_t width = qkv[0].shape.empty() ? 0 : qkv[0].shape.back();
     const auto heads = static_cast<std::uint64_t>(said.heads);
-    if (said.heads > 0 && width % heads != 0) refuse_shape(qkv[0], "rows of " + heads_text(said.heads));
+    if (said.heads > 0 && width % heads != 0) refuse_shape(qkv[0], "rows of " + counted(said.heads, "head"));
     d = said.heads > 0 ? static_cast<int>(std::min<std::uint64_t>(width / heads, max_d + 1)) : shown_d(qkv, sibling);
     if (d == 0)
       if (const std::vector<int> heads_that_fit = possible_heads(qkv); !heads_that_fit.empty()) ask_heads(qkv, heads_that_fit);

@@ -292,8 +292,8 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
     const int heads = head_count(found), of_q = call.heads(), of_k = of_q / layer.q.heads * layer.k.heads;
     if (kind.of_keys && heads == of_k && heads != of_q) return gradient;  // sums over the heads of a group are no head's
     if (heads != of_q)
-      throw std::runtime_error(found.front().part.tensor.tensor.label + " has " + std::to_string(heads) +
-                               (heads == 1 ? " head" : " heads") + ", expected " + std::to_string(of_q) + ", those of Q" +
+      throw std::runtime_error(found.front().part.tensor.tensor.label + " has " + counted(heads, "head") + ", expected " +
+                               std::to_string(of_q) + ", those of Q" +
                                (kind.of_keys && of_k != of_q ? ", or " + std::to_string(of_k) + ", those of K" : ""));
     gradient.index = problem.input.index;
   }

@@ -41,9 +41,8 @@ std::map<std::string, std::string> shapes_of(const TensorSpec& spec) try {
   for (const CallFiles::Layer& layer : call.layers())
     for (int part = 0; part < (layer.has_output ? 4 : 3); ++part) {
       const HeadShape& s = part == 0 ? layer.q : part == 1 ? layer.k : part == 2 ? layer.v : layer.o;
-      texts[call.tensor(layer, part).name] = std::to_string(s.count()) + (s.count() == 1 ? " head of " : " heads of ") +
-                                             std::to_string(s.n) + " x " + std::to_string(s.d) +
-                                             (spec.layout() ? ", as given" : ", by its shape");
+      texts[call.tensor(layer, part).name] = counted(s.count(), "head") + " of " + std::to_string(s.n) + " x " +
+                                             std::to_string(s.d) + (spec.layout() ? ", as given" : ", by its shape");
     }
   return texts;
 } catch (const std::exception&) {  // the list reports it

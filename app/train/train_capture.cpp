@@ -5,6 +5,7 @@
 #include "app/json/json.h"
 #include "app/session/session.h"
 #include "app/tensors/exact_tensors.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -23,7 +24,7 @@ Method method_of(const TrainMethod& x, const CapturePlace& place) {
 
 std::string capture_title(const CapturePlace& place) {
   return place.run + ", layer " + std::to_string(place.layer) + ", head " + std::to_string(place.head) + ", sequence " +
-         std::to_string(place.sequence) + ", after " + std::to_string(place.step) + (place.step == 1 ? " step" : " steps");
+         std::to_string(place.sequence) + ", after " + counted(place.step, "step");
 }
 
 std::string capture_file(const CapturedHead& head, const CapturePlace& place, const TrainMethod& method) {

@@ -35,7 +35,7 @@ std::vector<Variant> variants_of(const Experiment& e, const Options& options) {
     if (!has_instruction_set(isa)) variant.skipped = "This machine does not run " + variant.what + ".";
   }
   for (const int count : std::set{1, 2, default_concurrency()}) {
-    Variant& variant = add(std::to_string(count) + (count == 1 ? " thread" : " threads"));
+    Variant& variant = add(counted(count, "thread"));
     variant.options.threads = count;
     variant.options.device = "cpu";
   }

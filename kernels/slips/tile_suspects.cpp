@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "kernels/experiment/text.h"
 #include "kernels/slips/slip_suspects.h"
 
 namespace attoscope {
@@ -68,8 +69,7 @@ class TileSuspects {
                      [&](auto& v) { v.repeated_from = last; });
     if (list_.problem().mask.kind != Mask::Kind::none) return;
     const int more = tile_ - rest;
-    list_.add_with(Kind::tail,
-                   "the " + std::to_string(more) + (more > 1 ? " keys" : " key") + " behind the last one counted in l" + of_,
+    list_.add_with(Kind::tail, "the " + counted(more, "key") + " behind the last one counted in l" + of_,
                    [&](auto& v) { v.extra_keys = more; });
   }
 

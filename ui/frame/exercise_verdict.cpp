@@ -135,8 +135,8 @@ std::vector<int> order_of(std::string_view text, std::size_t keys) {
 }
 
 AnswerVerdict judge_order(const Exercise& x, const OrderedRow& mine, double most) {
-  const std::string rescales = fmt::format("{} rescale{}", mine.rescales, mine.rescales == 1 ? "" : "s"),
-                    error = fmt::format("This order has {} and an error of {}", rescales, number(mine.error, 3));
+  const std::string error =
+      fmt::format("This order has {} and an error of {}", counted(mine.rescales, "rescale"), number(mine.error, 3));
   const double share = most == mine.error ? 1 : mine.error / most;
   const bool right = share >= 1 - x.tolerance;
   return {right, fmt::format("{}: {:.1f} % of {}, the largest of all orders.", error, 100 * share, number(most, 3))};

@@ -239,7 +239,7 @@ std::string count_text(const SweepProgress& p) {
   if (!p.values[1].empty()) text += " × " + std::to_string(p.values[1].size()), points *= p.values[1].size();
   text += text == "1" ? " value" : " values";
   if (p.no_seeds.empty() || p.count > 1) text += ", " + p.repeats;
-  return text + ": " + std::to_string(points) + (points == 1 ? " point" : " points");
+  return text + ": " + counted(points, "point");
 }
 
 /// Method of the measure, and its divisor.

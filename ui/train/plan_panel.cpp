@@ -52,8 +52,7 @@ void edit_kind(const TrainScene& s, float width) {
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(1)});
   const TrainRuns all = runs_of(plan);
-  const std::string sizes = fmt::format("{} models side by side, {} comparison{}", all.runs.size(), all.pairs.size(),
-                                        all.pairs.size() == 1 ? "" : "s");
+  const std::string sizes = fmt::format("{} models side by side, {}", all.runs.size(), counted(all.pairs.size(), "comparison"));
   wrapped(Face::mono_small, colours().faint, sizes, width);
   complain(s, PlanPart::kind, width);
 }

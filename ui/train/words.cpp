@@ -16,8 +16,6 @@ namespace {
 /// The measure of conclusions, with Wasserstein-1: max |ΔW| is two learning rates after Adam's first step whatever the cause.
 constexpr TrainMeasure concluded_from = TrainMeasure::rel_l2;
 
-std::string steps_text(int steps) { return std::to_string(steps) + (steps == 1 ? " step" : " steps"); }
-
 /// Short numbers for sentences: "0.02", "3.4", "12".
 std::string ratio_text(double x) {
   if (!std::isfinite(x)) return "–";
@@ -97,18 +95,18 @@ std::string meaning_text(const TrainRecord& r, const PairPoint& point, const Wei
 
 TrainWords known_words(const TrainRecord& r, const PairPoint& point, const WeightDeviation& d) {
   if (!std::isfinite(d.max_abs))
-    return {"After " + steps_text(point.step) + " a weight is not finite", "The table at the right says in which tensor.",
+    return {"After " + counted(point.step, "step") + " a weight is not finite", "The table at the right says in which tensor.",
             true};
   if (d.max_abs == 0 && r.plan.kind != TrainKind::bisect)
     return {
-        "After " + steps_text(point.step) + named(r.plan, " a and b are the same, bit for bit"),
+        "After " + counted(point.step, "step") + named(r.plan, " a and b are the same, bit for bit"),
         r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.",
         false};
   const std::string by = scientific(d.rel_l2, 2) + " in relative L2, " + scientific(d.wasserstein, 2) + " in Wasserstein-1";
   if (r.plan.kind == TrainKind::replay)
     return {"Step " + std::to_string(point.step) + named(r.plan, " alone: a and b differ by ") + by, meaning_text(r, point, d),
             false};
-  return {"After " + steps_text(point.step) + named(r.plan, " a and b differ by ") + by, meaning_text(r, point, d), false};
+  return {"After " + counted(point.step, "step") + named(r.plan, " a and b differ by ") + by, meaning_text(r, point, d), false};
 }
 
 }  // namespace
@@ -148,10 +146,10 @@ TrainWords train_words(const TrainView& train) {
   if (std::string sentence = with_run_named(r.plan, ended(r)); !sentence.empty()) {
     if (!p.kept.empty())
       sentence += fmt::format(" All steps until then are kept; the last kept state is of step {}.", p.kept.back());
-    return {"Training stopped after " + steps_text(r.step), sentence, true};
+    return {"Training stopped after " + counted(r.step, "step"), sentence, true};
   }
   if (point == nullptr || point->deviations.empty())
-    return {steps_text(r.step) + " taken", "The first measures appear after the first measured step.", false};
+    return {counted(r.step, "step") + " taken", "The first measures appear after the first measured step.", false};
   return known_words(r, *point, point->deviations[0]);
 }
 

@@ -157,10 +157,9 @@ SumTable chain_table(std::span<const ChainPart> parts, const Format& format, con
   SumTable table;
   for (const ChainPart& part : parts)
     if (part.is_exact())
-      table.rows.push_back(
-          {.label = "",
-           .note = fmt::format("{} {} nothing: {} → {}", part.steps, part.steps == 1 ? "step loses" : "steps lose",
-                               compact(part.before), compact(part.after))});
+      table.rows.push_back({.label = "",
+                            .note = fmt::format("{} nothing: {} → {}", counted(part.steps, "step loses", "steps lose"),
+                                                compact(part.before), compact(part.after))});
     else
       add_step(table, part, format, places);
   table.terms = table.rows.size();

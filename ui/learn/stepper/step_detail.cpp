@@ -260,11 +260,9 @@ float draw_lost(const StepperData& s, ImVec2 at, float width, std::size_t shown_
   draw_text({at.x + width, at.y}, Face::small, same ? colours().good : colours().bad,
             same ? "the kernel's own run has these bits" : "the kernel's own run has other bits", 1);
   float y = at.y + px(18);
-  const std::string summary =
-      rounds == 0 ? "Nothing is rounded in this step."
-      : lost == 0
-          ? fmt::format("{} {}.", rounds, rounds == 1 ? "rounding that changed nothing" : "roundings that changed nothing")
-          : "";
+  const std::string summary = rounds == 0 ? "Nothing is rounded in this step."
+                              : lost == 0 ? counted(rounds, "rounding") + " that changed nothing."
+                                          : "";
   if (!summary.empty()) draw_text({at.x, y}, Face::label, colours().secondary, summary);
   for (const RoundedNumber* made : worst_roundings(step, shown_roundings)) {
     draw_rounding(drawn_rounding(*made, s.row()), {at.x, y}, width);
