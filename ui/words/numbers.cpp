@@ -32,7 +32,7 @@ std::string times(double ratio) {
 std::string compact(double x) {
   if (!std::isfinite(x)) return scientific(x);
   const double magnitude = std::abs(x);
-  if (magnitude != 0 && (magnitude >= 1e6 || magnitude < 0.0995)) {
+  if (magnitude != 0 && (magnitude >= 999999.5 || magnitude < 0.0995)) {
     std::string text = scientific(x, 2);
     if (const auto zero = text.find(".0e"); zero != std::string::npos) text.erase(zero, 2);
     return text;

@@ -126,6 +126,7 @@ CASE(lesson_views, reals) {
   for (const char* text : {"", "x", "1/0", "0/0", "-1/0", "exp()", "exp(1", "exp(1000)", "2^", "2^inf", "1e999", "0x10", "in"})
     hand.check(!real_of(text), std::string("'") + text + "' is no number");
   hand.check(in_full(0.1) == "0.1" && in_full(round(fp16, 0.1)) == "0.0999755859375" && in_full(INFINITY) == "inf", "in full");
+  hand.check(compact(999999) == "999999" && compact(-999999.5) == "-1e6" && compact(1.5e6) == "1.5e6", "compact");
 }
 
 // --- bits -------------------------------------------------------------------------------------------------------------

@@ -274,6 +274,7 @@ CASE(stepper, formulas) {
   hand.expect_text(lines(StepKind::sum, 1), "l = α·l + Σ P|= 0.135335·1 + 1|= 1.13534|");
   hand.expect_text(lines(StepKind::output, 1), "O = α·O + P·V|= 0.135335·(4) + (6)|= (6.54134)|");
   hand.expect_text(step_place(rows[0], 0) + "|" + step_place(rows[0], 7), "before any score|score 2");
+  hand.expect_text(step_formula(rows_of({999999.5}, {Algorithm::flash2}, 1)[0], 1).back(), "= 1.0000e6");
 }
 
 constexpr const char* scaled =

@@ -19,7 +19,7 @@ std::string number(double x) {
   if (std::isinf(x)) return x < 0 ? "-∞" : "∞";
   if (std::isnan(x)) return "NaN";
   const double magnitude = std::abs(x);
-  return magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e6) ? scientific(x, 5) : fmt::format("{:.6g}", x);
+  return magnitude != 0 && (magnitude < 1e-4 || magnitude >= 999999.5) ? scientific(x, 5) : fmt::format("{:.6g}", x);
 }
 /// In brackets if it is negative: it follows a sign.
 std::string term(double x) { return x < 0 ? fmt::format("({})", number(x)) : number(x); }
