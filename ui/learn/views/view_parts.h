@@ -85,36 +85,14 @@ struct RowPlots {
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
                            std::span<const StripPlot> plots, ImVec2 size);
 
-/// Draws a measure of a sweep: curves over numbers, or a bar for each name.
-std::string draw_sweep_plot(LessonScene& scene, float height);
 /// The question of a sweep plot; sets `problem` if a key is invalid.
 LessonQuestion sweep_question(const LessonScene& scene, std::string& problem);
-/// Draws the losses of the plan `spike`, step by step.
-std::string draw_losses_plot(LessonScene& scene, float height);
-/// Draws the traffic of the three algorithms over N or M.
-std::string draw_bytes_plot(LessonScene& scene, float height);
-/// Draws blocks of queries times tiles of keys between HBM and the chip, stepped by a slider.
-std::string draw_loop_plot(LessonScene& scene, float height);
-/// Draws the rounding of each x to a format, and its error.
-std::string draw_staircase(LessonScene& scene, float height);
-/// Draws exp(x), and the limits at which formats overflow and underflow.
-std::string draw_exp_plot(LessonScene& scene, float height);
-/// Draws the first N weights of two models that differ in their seed, as two heaps whose sorted values are joined by lines.
-std::string draw_heaps_plot(LessonScene& scene, float height);
 
 /// Draws a save button on the picture in [from, to]; its figure is `plot` of the session that `session` returns.
 void offer_figure(LessonScene& scene, Plot plot, const std::string& name, ImVec2 from, ImVec2 to,
                   std::function<Session()> session);
 /// Draws a save button for a plot that only lessons have.
 void offer_own_figure(LessonScene& scene, ImVec2 from, ImVec2 to);
-
-/// The panels of plots that only lessons have; they set `problem` if a key is invalid.
-std::vector<FigurePanel> bytes_panels(const LessonScene& scene, std::string& problem);
-std::vector<FigurePanel> loop_panels(const LessonScene& scene, std::string& problem);
-std::vector<FigurePanel> sweep_panels(const LessonScene& scene, std::string& problem);
-std::vector<FigurePanel> staircase_panels(const LessonScene& scene, std::string& problem);
-std::vector<FigurePanel> exp_panels(const LessonScene& scene, std::string& problem);
-std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string& problem);
 
 /// Draws the line above a plot: its title, and at the right its unit, or its axis as "over x".
 void draw_plot_header(const LessonScene& scene, std::string_view title, std::string_view unit);

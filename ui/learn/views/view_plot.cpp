@@ -10,6 +10,15 @@
 
 namespace attoscope::ui {
 
+/// Draws a plot; returns a sentence if a key is invalid.
+using DrawPlot = std::string(LessonScene& scene, float height);
+/// The panels of a plot that only lessons have; sets `problem` if a key is invalid.
+using PlotPanels = std::vector<FigurePanel>(const LessonScene& scene, std::string& problem);
+
+// each in the file of its plot
+DrawPlot draw_sweep_plot, draw_losses_plot, draw_bytes_plot, draw_loop_plot, draw_staircase, draw_exp_plot, draw_heaps_plot;
+PlotPanels bytes_panels, loop_panels, sweep_panels, staircase_panels, exp_panels, heaps_panels;
+
 namespace {
 
 std::string said_of_trace(const Result& r) {
@@ -52,8 +61,8 @@ std::string draw_row_kind(LessonScene& scene, float height, std::initializer_lis
 /// A kind of plot, and its panels if only lessons have it.
 struct PlotKind {
   std::string_view name;
-  std::string (*draw)(LessonScene&, float height);
-  std::vector<FigurePanel> (*panels)(const LessonScene&, std::string& problem) = nullptr;
+  DrawPlot* draw;
+  PlotPanels* panels = nullptr;
 };
 constexpr std::array<PlotKind, 10> kinds{{
     {"trace",
