@@ -15,21 +15,6 @@ namespace {
 
 constexpr float model_button_width = 76;
 
-/// Plan and answer side by side; the text and its tokens at the right, or below in a narrow window, where plan and numbers are
-/// tabs.
-struct ModelLayout {
-  Box plan, middle, text;
-  bool narrow = false;
-};
-
-ModelLayout layout_of_model() {
-  const auto& [from, to] = between_bars();
-  const float width = to.x - from.x, left = std::floor(from.x + std::min(px(316), 0.45f * width));
-  if (width < px(1160)) return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
-  const float right = std::floor(to.x - std::clamp(0.27f * width, px(348), px(520)));
-  return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
-}
-
 void draw_run_buttons(const ModelScene& s) {
   const ModelProgress& p = s.model().progress;
   const ModelRequest::Act next = next_model_act(s.model());
@@ -160,7 +145,7 @@ void draw_model(const Frame& frame) {
   ModelPanelState& m = *frame.state.model;
   if (m.seen != frame.input.model.found) m.seen = frame.input.model.found, m.chosen.reset();
   const ModelScene scene{frame.session, frame.input, m, frame.requests};
-  const ModelLayout at = layout_of_model();
+  const PlanLayout at = plan_layout(316, 348, 520);
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool tokens = at.narrow && m.shows_numbers;
   if (!tokens)
@@ -176,8 +161,8 @@ void draw_model(const Frame& frame) {
     draw_answers(scene, {from, {from.x + room.x, from.y + room.y}});
   });
   if (!at.narrow || tokens)
-    panel("Model tokens", at.text, still, [&] {
-      if (!at.narrow) draw_edges(at.text, false);
+    panel("Model tokens", at.numbers, still, [&] {
+      if (!at.narrow) draw_edges(at.numbers, false);
       if (at.narrow) draw_model_tabs(scene);
       draw_text_and_targets(scene);
     });

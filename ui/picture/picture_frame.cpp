@@ -18,6 +18,17 @@ Box between_bars() {
   return {from, {view->Pos.x + view->Size.x, std::max(from.y + px(80), view->Pos.y + view->Size.y - px(26))}};
 }
 
+PlanLayout plan_layout(float plan, float least, float most) {
+  const auto& [from, to] = between_bars();
+  const float width = to.x - from.x;
+  if (width < px(1160)) {
+    const float left = std::floor(from.x + std::min(px(plan), 0.45f * width));
+    return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
+  }
+  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.27f * width, px(least), px(most)));
+  return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
+}
+
 Places places(ImVec2 from, ImVec2 to, const Margins& m) {
   Places p;
   const float bar = std::floor(px(12)), labels = std::floor(px(60));

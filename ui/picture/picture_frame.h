@@ -20,6 +20,15 @@ struct Box {
 /// The window without the bars at its top and bottom.
 Box between_bars();
 
+/// A plan, the middle beside it, and numbers at the right; in a narrow window the numbers share their place with the plan.
+struct PlanLayout {
+  Box plan, middle, numbers;
+  bool narrow = false;
+};
+/// The layout of the window, from lengths at UI scale 1: the largest width of the plan in a narrow window, and the least and
+/// largest width of the numbers in another.
+PlanLayout plan_layout(float plan, float least, float most);
+
 /// Draws the legend's field for masked pixels.
 void draw_hatch(const Box& box, const Colouring& colouring);
 

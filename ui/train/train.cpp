@@ -198,23 +198,6 @@ void draw_invitation(const TrainScene& s, const Box& box) {
   paragraph(Face::label, colours().secondary, text, width);
 }
 
-/// The places of the panels; in a narrow window the numbers share their place with the plan.
-struct TrainLayout {
-  Box plan, middle, numbers;
-  bool narrow = false;
-};
-
-TrainLayout layout() {
-  const auto& [from, to] = between_bars();
-  const float width = to.x - from.x;
-  if (width < px(1160)) {
-    const float left = std::floor(from.x + std::min(px(364), 0.45f * width));
-    return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
-  }
-  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.27f * width, px(390), px(430)));
-  return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
-}
-
 /// The three pictures under each other, with one axis of steps.
 void draw_pictures(const TrainScene& s) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -300,7 +283,7 @@ void draw_train(const Frame& frame) {
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const TrainScene scene{frame.session, frame.input, m, frame.requests};
-  const TrainLayout at = layout();
+  const PlanLayout at = plan_layout(364, 390, 430);
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool numbers = at.narrow && m.shows_numbers;
   if (!numbers)
