@@ -168,7 +168,7 @@ ADDITIONS = [
                    '    {LessonViewKind::swatch, "swatch", " height ", "A swatch of one colour."},\n')],
          "ui/learn/page.cpp": [
              ("draw_exercise_view;", "draw_exercise_view, draw_swatch_view;"),
-             ("draw_exercise_view}}};", "draw_exercise_view}, {LessonViewKind::swatch, draw_swatch_view}}};")]},
+             ("draw_exercise_view};", "draw_exercise_view, draw_swatch_view};")]},
         checks.lesson_view,
         {"ui/learn/views/view_swatch.cpp":
          "// A square of one colour.\n"

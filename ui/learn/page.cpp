@@ -113,20 +113,9 @@ const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& e
   return *state.experiment;
 }
 
-struct DrawnView {
-  LessonViewKind kind;
-  DrawLessonView* draw;
-};
-constexpr std::array<DrawnView, lesson_views.size()> drawn_views{{{LessonViewKind::recurrence, draw_recurrence_view},
-                                                                  {LessonViewKind::code, draw_code_view},
-                                                                  {LessonViewKind::bits, draw_bits_view},
-                                                                  {LessonViewKind::heatmap, draw_heatmap_view},
-                                                                  {LessonViewKind::policy, draw_policy_view},
-                                                                  {LessonViewKind::plot, draw_plot_view},
-                                                                  {LessonViewKind::quiz, draw_quiz_view},
-                                                                  {LessonViewKind::sum, draw_sum_view},
-                                                                  {LessonViewKind::exercise, draw_exercise_view}}};
-static_assert(is_in_order(drawn_views, &DrawnView::kind));
+constexpr EnumArray<LessonViewKind, DrawLessonView*> drawn_views{draw_recurrence_view, draw_code_view,   draw_bits_view,
+                                                                 draw_heatmap_view,    draw_policy_view, draw_plot_view,
+                                                                 draw_quiz_view,       draw_sum_view,    draw_exercise_view};
 
 /// The entry of the reader's changes to a view; the end: there are none.
 auto find_edits(LessonState& lesson, const std::string& name, int view) {
@@ -171,7 +160,7 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
                     .stepping = page.state.stepping,
                     .window = page.session.view};
   ImGui::PushID(view.index);
-  const std::string problem = drawn_views[static_cast<std::size_t>(view.kind)].draw(scene);
+  const std::string problem = drawn_views[view.kind](scene);
   ImGui::PopID();
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);
