@@ -111,11 +111,7 @@ void draw_sweep_plan(const SweepScene& scene);
 /// A ready-made plan for the experiment in Explore.
 struct ReadyPlan {
   std::string_view name, title, sentence;
-  std::string_view key, values, second_key, second_values;
-  int seeds;
-  std::string_view measure;
-  SweepRelation relation;
-  bool log_y, heat_map;
+  SweepPlan plan;
 };
 
 /// All ready-made plans.

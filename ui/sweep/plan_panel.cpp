@@ -17,31 +17,38 @@ namespace attoscope::ui {
 
 namespace {
 
-constexpr std::array<ReadyPlan, 9> ready{{
+const std::array<ReadyPlan, 9> ready{{
     {"tile size", "Which tile size?",
      "The error over the keys of a tile, beside the baseline's: under many policies larger tiles mean longer chains of rounded "
      "sums.",
-     "block_k", "16:1024:x2", "", "", 5, "mean_abs", SweepRelation::absolute, true, false},
+     SweepPlan{.first = {"block_k", "16:1024:x2"}, .seeds = 5}},
     {"format", "Which format?",
      "The error relative to the output for every usual format: each mantissa bit halves it, unless the range ends first.",
-     "format", "e4m3,e5m2,fp16,bf16,tf32,fp32", "", "", 3, "mean_abs", SweepRelation::golden, true, false},
+     SweepPlan{.first = {"format", "e4m3,e5m2,fp16,bf16,tf32,fp32"}, .relation = SweepRelation::golden}},
     {"bits", "How many mantissa bits?",
-     "Each bit halves a rounding error: where the slope changes, the error has another cause.", "mantissa_bits", "2:16", "", "",
-     3, "mean_abs", SweepRelation::absolute, true, false},
+     "Each bit halves a rounding error: where the slope changes, the error has another cause.",
+     SweepPlan{.first = {"mantissa_bits", "2:16"}}},
     {"statement", "Where does the paper's statement turn?",
-     "Flash's error over three-pass attention's under every policy and format: below 1, Flash has the smaller error.", "policy",
-     "hw,tile,eager,all_tile,all_direct", "format", "bf16,fp16", 5, "mean_abs", SweepRelation::ratio, true, false},
-    {"length", "What does length do?", "The ratio of the two errors over N, a line for each policy.", "n", "64:1024:x2",
-     "policy", "hw,tile,eager,all_tile", 3, "mean_abs", SweepRelation::ratio, true, false},
-    {"tile shape", "Square or long tiles?", "Tiles of one area and five shapes, query rows x keys.", "tile",
-     "16x256,32x128,64x64,128x32,256x16", "", "", 5, "mean_abs", SweepRelation::absolute, false, false},
+     "Flash's error over three-pass attention's under every policy and format: below 1, Flash has the smaller error.",
+     SweepPlan{.first = {"policy", "hw,tile,eager,all_tile,all_direct"},
+               .second = {"format", "bf16,fp16"},
+               .seeds = 5,
+               .relation = SweepRelation::ratio}},
+    {"length", "What does length do?", "The ratio of the two errors over N, a line for each policy.",
+     SweepPlan{.first = {"n", "64:1024:x2"}, .second = {"policy", "hw,tile,eager,all_tile"}, .relation = SweepRelation::ratio}},
+    {"tile shape", "Square or long tiles?", "Tiles of one area and five shapes, query rows x keys.",
+     SweepPlan{.first = {"tile", "16x256,32x128,64x64,128x32,256x16"}, .seeds = 5, .log_y = false}},
     {"bits and length", "Bits and length",
-     "A map of the error over mantissa bits and N: how many bits a longer sequence needs.", "n", "64:1024:x2", "mantissa_bits",
-     "4:12", 2, "mean_abs", SweepRelation::golden, true, true},
+     "A map of the error over mantissa bits and N: how many bits a longer sequence needs.",
+     SweepPlan{.first = {"n", "64:1024:x2"},
+               .second = {"mantissa_bits", "4:12"},
+               .seeds = 2,
+               .relation = SweepRelation::golden,
+               .heat_map = true}},
     {"one step", "What does one step cost?", "Only the running output in four formats; the other steps follow the policy.",
-     "a.O", "exact,fp32,fp16,bf16", "", "", 5, "mean_abs", SweepRelation::absolute, true, false},
-    {"stale max", "How stale may the max be?", "Rescales of a row over flash4's threshold tau.", "tau", "0,1,2,4,8,16",
-     "algorithm", "flash4", 3, "rescales", SweepRelation::absolute, false, false},
+     SweepPlan{.first = {"a.O", "exact,fp32,fp16,bf16"}, .seeds = 5}},
+    {"stale max", "How stale may the max be?", "Rescales of a row over flash4's threshold tau.",
+     SweepPlan{.first = {"tau", "0,1,2,4,8,16"}, .second = {"algorithm", "flash4"}, .measure = "rescales", .log_y = false}},
 }};
 
 constexpr EnumArray<ValueForm, Choice> forms{{
@@ -350,16 +357,9 @@ void ready_plans_button(const SweepScene& s, float width) {
 std::span<const ReadyPlan> ready_plans() { return ready; }
 
 SweepPlan plan_of(const ReadyPlan& r, const SweepPlan& before) {
-  SweepPlan p;
-  p.first = {std::string(r.key), std::string(r.values)};
-  p.second = {std::string(r.second_key), std::string(r.second_values)};
-  p.seeds = r.seeds;
-  p.measure = r.measure;
-  p.relation = r.relation;
-  p.log_y = r.log_y;
-  p.heat_map = r.heat_map;
-  p.spread = before.spread;
-  return p;
+  SweepPlan plan = r.plan;
+  plan.spread = before.spread;
+  return plan;
 }
 
 void draw_sweep_plan(const SweepScene& s) {
