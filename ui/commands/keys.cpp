@@ -314,6 +314,15 @@ bool any_key_pressed() {
   return false;
 }
 
+/// True if keys of this scope act in the workspace on show.
+bool acts_on(const Session& session, KeyScope scope) {
+  const Workspace shown = session.view.workspace;
+  const bool explore = shown == Workspace::explore, learn = shown == Workspace::learn;
+  const EnumArray<KeyScope, bool> acts{
+      true, explore, shown == Workspace::train, learn, is_presenting(session), explore || learn};
+  return acts[scope];
+}
+
 /// One column of the help: keys [from, to).
 void help_column(std::size_t from, std::size_t to) {
   ImGui::BeginGroup();
@@ -334,25 +343,6 @@ void scale_ui(View& view, int eighths) {
 }
 
 std::span<const Key> keys() { return table; }
-
-/// True if keys of this scope act in the workspace on show.
-bool acts_on(const Session& session, KeyScope scope) {
-  switch (scope) {
-    case KeyScope::explore:
-      return session.view.workspace == Workspace::explore;
-    case KeyScope::train:
-      return session.view.workspace == Workspace::train;
-    case KeyScope::learn:
-      return session.view.workspace == Workspace::learn;
-    case KeyScope::presenting:
-      return is_presenting(session);
-    case KeyScope::steps:
-      return session.view.workspace == Workspace::explore || session.view.workspace == Workspace::learn;
-    case KeyScope::everywhere:
-      break;
-  }
-  return true;
-}
 
 void handle_keys(const Frame& target) {
   const ImGuiIO& io = ImGui::GetIO();
