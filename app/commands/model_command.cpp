@@ -175,6 +175,7 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   const LanguageModel model = read_language_model(x.checkpoint);
   q.model = &model;
   if (x.like) shape_methods(q, x, model.architecture);
+  validate(q);
   std::optional<JudgedRun> run;
   if (!x.against.empty()) run = run_of(x, q, streams, threads);
   const ModelAnswer answer = answer_of(q, streams, threads, x.no_cache);

@@ -339,7 +339,9 @@ LanguageModel one_layer(Architecture a) {
   return model;
 }
 
-void check(const ModelQuestion& q) {
+}  // namespace
+
+void validate(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
   const int n = static_cast<int>(q.tokens.size());
   if (n < 2) throw std::invalid_argument("there are " + std::to_string(n) + " tokens, expected 2 or more");
@@ -362,8 +364,6 @@ void check(const ModelQuestion& q) {
     throw std::runtime_error("this needs " + shortest(std::ceil(needed)) +
                              " bytes of memory beside the weights, expected at most the " + shortest(there) + " that are free");
 }
-
-}  // namespace
 
 double model_bytes(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
@@ -390,7 +390,7 @@ int part_count(const ModelQuestion& q) {
 }
 
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options, const ShareMemory& memory) {
-  check(question);
+  validate(question);
   return on_threads(options.threads, [&] {
     StopToken stop(options.cancelled, options.progress, options.isa);
     const LayerCosts costs = costs_of(question, question.model->architecture.vocabulary, stop);
@@ -400,7 +400,7 @@ ModelAnswer answer_model(const ModelQuestion& question, const Options& options, 
 }
 
 std::array<double, 4> expected_seconds(ModelQuestion q, const Options& options) {
-  check(q);
+  validate(q);
   const LanguageModel& model = *q.model;
   const LanguageModel shape = model.layers.empty() ? one_layer(model.architecture) : LanguageModel{};
   ModelQuestion timed = q;

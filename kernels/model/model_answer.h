@@ -81,6 +81,9 @@ struct ShareMemory {
   std::function<void(const ModelShare&)> found{};
 };
 
+/// Throws as `answer_model` does, before anything is computed.
+void validate(const ModelQuestion& question);
+
 /// Computes the answer: the same bits for every number of threads and instruction set. Throws std::invalid_argument in a
 /// sentence, std::runtime_error if memory cannot suffice, Stopped. Uses cancelled, progress, threads and isa of `options`.
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});

@@ -261,6 +261,10 @@ class Alignment(Against):
                 self.assertIn(word, error)
 
 
+    def test_tokens_are_checked_before_the_run(self):
+        for tokens, word in (([0, VOCABULARY], f"token {VOCABULARY} is not one"), ([], "0 tokens")):
+            self.assertIn(word, self.asked(self.path, tokens, "--against", self.file, code=2))
+
     def test_numbers_that_are_not_finite(self):
         kind, shape, data = self.parts["model.layers.1.up_proj"]
         self.parts["model.layers.1.up_proj"] = (kind, shape, data[:100] + b"\xc0\x7f" + data[102:])  # NaN
