@@ -197,11 +197,11 @@ void CapturedRunFile::leave_out_other_shapes() {
     const bool last = size > 0 && (piece.tensor->tensor.shape[size - 1] == static_cast<std::uint64_t>(piece.cols));
     if (is_rows(place) && last) ++counts[rows_in_file(piece)];
   }
-  rows_ = 0;
+  rows_ = tokens_.size();
   int most = 0;
   for (const auto& [rows, count] : counts)
     if (rows >= tokens_.size() && count > most) most = count, rows_ = rows;
-  if (rows_ == 0 && !all_.contains({ModelTensor::logprobs, -1})) {
+  if (most == 0 && !all_.contains({ModelTensor::logprobs, -1})) {
     const NamedTensor& t = *all_.begin()->second.tensor;
     throw std::runtime_error(path_ + ": has " + in_quotes(t.name) + " of shape " + shape_text(t.tensor.shape) + ", expected " +
                              std::to_string(tokens_.size()) + " tokens or more of " +
@@ -214,7 +214,7 @@ void CapturedRunFile::leave_out_other_shapes() {
     std::uint64_t rows = rows_in_file(piece);
     const bool is_key = place.first == ModelTensor::k_rope || place.first == ModelTensor::k_norm;
     const auto group = static_cast<std::uint64_t>(model_.architecture.heads / model_.architecture.kv_heads);
-    const bool fits = !is_rows(place) || rows == rows_ || (is_key && rows == rows_ * group);
+    const bool fits = !is_rows(place) || (most > 0 && (rows == rows_ || (is_key && rows == rows_ * group)));
     if (fits && piece.tensor->refusal.empty()) return false;
     const StoredTensor& stored = piece.tensor->tensor;
     if (missing++ == 0)
@@ -325,16 +325,15 @@ std::vector<double> CapturedRunFile::numbers(ModelTensor t, int layer) const {
   if (t != ModelTensor::logprobs) return rows_of(p, t, first_, stride_);
   const std::vector<double> x = whole(p, t);
   const std::uint64_t n = tokens_.size(), vocabulary = static_cast<std::uint64_t>(model_.architecture.vocabulary);
-  const std::uint64_t rows = std::max<std::uint64_t>(rows_, n);
   constexpr double greatest = 0.01;  // above the rounding error of a sum of weights
   std::vector<double> y;
   for (std::uint64_t i = 0; i + 1 < n; ++i) {
     const std::uint64_t at = first_ + i * stride_;
-    if (x.size() == rows * vocabulary)
+    if (x.size() == rows_ * vocabulary)
       y.push_back(x[at * vocabulary + static_cast<std::uint64_t>(tokens_[i + 1])]);
-    else if (x.size() + 1 == rows)
+    else if (x.size() + 1 == rows_)
       y.push_back(x[at]);
-    else if (x.size() == rows)
+    else if (x.size() == rows_)
       y.push_back(x[at + (std::isfinite(x[0]) && x[0] != 0 ? 0 : stride_)]);
     else
       refuse_shape(p.tensor->tensor, "[" + std::to_string(n - 1) +

@@ -155,12 +155,16 @@ def numbers(tensor):
 
 
 def logprobs_of(file, tokens):
+    return write_safetensors(file, {"logprobs": logprobs_in(read_safetensors(file)[0], tokens)})
+
+
+def logprobs_in(tensors, tokens):
     from model_test import log_softmax
 
-    logits = numbers(read_safetensors(file)[0]["logits"])
+    logits = numbers(tensors["logits"])
     rows = [log_softmax(logits[i * VOCABULARY:(i + 1) * VOCABULARY]) for i in range(len(tokens) - 1)]
     found = [row[t] for row, t in zip(rows, tokens[1:])]
-    return write_safetensors(file, {"logprobs": ("F32", [len(found)], struct.pack(f"<{len(found)}f", *found))})
+    return "F32", [len(found)], struct.pack(f"<{len(found)}f", *found)
 
 
 class Alignment(Against):
@@ -264,6 +268,13 @@ class Alignment(Against):
     def test_tokens_are_checked_before_the_run(self):
         for tokens, word in (([0, VOCABULARY], f"token {VOCABULARY} is not one"), ([], "0 tokens")):
             self.assertIn(word, self.asked(self.path, tokens, "--against", self.file, code=2))
+
+    def test_log_probabilities_with_a_tensor_of_another_shape(self):
+        logprobs = logprobs_in(self.parts, TOKENS[:30])
+        for shape, size in ([5], 5), ([], 1):
+            with self.subTest(shape=shape):
+                other = "F32", shape, b"\0" * 4 * size
+                self.assert_aligned({"logprobs": logprobs, "embed_tokens": other}, f"left out 'embed_tokens' of type F32 and shape {shape}", "30 tokens")
 
     def test_numbers_that_are_not_finite(self):
         kind, shape, data = self.parts["model.layers.1.up_proj"]
