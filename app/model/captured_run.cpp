@@ -24,8 +24,8 @@ std::uint64_t product_of(const std::vector<std::uint64_t>& shape, std::size_t co
 /// All numbers of a tensor, row-major.
 std::vector<double> all_numbers(const NamedTensor& t) {
   const std::uint64_t count = product_of(t.tensor.shape, t.tensor.shape.size());
-  if (count > (std::uint64_t{1} << 31))
-    throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected at most 2^31");
+  if (!std::in_range<int>(count))
+    throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected fewer than 2^31");
   const StoredTensor& stored = numeric(t).tensor;
   if (stored.fortran_order) throw std::runtime_error(stored.label + " is in Fortran order, expected C order");
   return read_flat(*t.file, stored, 0, static_cast<int>(count));

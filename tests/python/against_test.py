@@ -276,6 +276,15 @@ class Alignment(Against):
                 other = "F32", shape, b"\0" * 4 * size
                 self.assert_aligned({"logprobs": logprobs, "embed_tokens": other}, f"left out 'embed_tokens' of type F32 and shape {shape}", "30 tokens")
 
+    def test_more_numbers_than_a_tensor_can_have(self):
+        most = 1 << 31
+        head = json.dumps({f"call{i}.embed_tokens": {"dtype": "F8_E4M3", "shape": [size], "data_offsets": [i * most, i * most + size]}
+                           for i, size in enumerate((most, 1))}).encode()
+        with open(self.file, "wb") as file:  # the zeros take no space
+            file.write(struct.pack("<Q", len(head)) + head)
+            file.truncate(8 + len(head) + most + 1)
+        self.assertIn(f"{most} numbers, expected fewer than 2^31", self.asked(self.path, TOKENS[:30], "--against", self.file, code=1))
+
     def test_numbers_that_are_not_finite(self):
         kind, shape, data = self.parts["model.layers.1.up_proj"]
         self.parts["model.layers.1.up_proj"] = (kind, shape, data[:100] + b"\xc0\x7f" + data[102:])  # NaN
