@@ -103,6 +103,14 @@ class View(Case):
                              dict.fromkeys("qkvo", ([2, 3, 1], struct.pack("<6d", 1, 2, 3, 4, 5, 6))))
         self.assertIn("--mask=causal", self.commands()[-1])
 
+    def test_heads_of_k_and_v_are_repeated_alone(self):
+        self.stand_in()
+        q, k, v = [[[1.0]], [[2.0]]], [[[1.0], [2.0], [3.0]]], [[[1.0, 2.0]] * 3]
+        for keys, values in (k, v), (k * 2, v * 2):
+            tensors, _ = read_safetensors(attoscope.view(q, keys, values))
+            self.assertEqual({name: shape for name, (_, shape, _) in tensors.items()}, {"q": [2, 1, 1], "k": [2, 3, 1], "v": [2, 3, 2]})
+            self.assertEqual(tensors["k"][2], struct.pack("<6d", 1, 2, 3, 1, 2, 3))
+
     def test_the_window_is_told_all_of_it(self):
         matrix = random_matrix(32, 16, 1)
         with listening(os.path.join(self.folder, "attoscope", "link.socket")) as heard:

@@ -78,11 +78,11 @@ def _for_every_head(t: Tensor, q: Tensor) -> Tensor:
     >>> _for_every_head(Tensor("F8_E5M2", (2, 1, 1), b"ab"), Tensor("F8_E5M2", (4, 1, 1), b"wxyz"))
     Tensor(type='F8_E5M2', shape=(4, 1, 1), data=b'aabb')
     """
-    if t.shape == q.shape or len(t.shape) < 3:
+    if len(t.shape) < 3:
         return t
     heads, sharing = math.prod(t.shape[:-2]), q.shape[-3] // t.shape[-3]
     size = len(t.data) // heads
-    return Tensor(t.type, q.shape, b"".join(t.data[i * size:(i + 1) * size] * sharing for i in range(heads)))
+    return Tensor(t.type, (*t.shape[:-3], q.shape[-3], *t.shape[-2:]), b"".join(t.data[i * size:(i + 1) * size] * sharing for i in range(heads)))
 
 
 def _heads_first(t: Tensor) -> Tensor:
