@@ -8,7 +8,7 @@ import unittest
 import urllib.parse
 
 import attoscope
-from support import Case, random_matrix, read_safetensors
+from support import Case, FakeTorch, random_matrix, read_safetensors
 
 
 class Experiments(Case):
@@ -110,6 +110,13 @@ class View(Case):
             tensors, _ = read_safetensors(attoscope.view(q, keys, values))
             self.assertEqual({name: shape for name, (_, shape, _) in tensors.items()}, {"q": [2, 1, 1], "k": [2, 3, 1], "v": [2, 3, 2]})
             self.assertEqual(tensors["k"][2], struct.pack("<6d", 1, 2, 3, 1, 2, 3))
+
+    def test_whole_numbers_are_viewed(self):
+        self.stand_in()
+        q = FakeTorch("int8", (2, 1), b"ab")
+        attoscope.view(q, q, q)
+        attoscope.view(self.one, self.one, self.one, FakeTorch("uint8", (2, 2), b"abcd"), format="fp16")
+        self.assertEqual([word for command in self.commands() for word in command if "format" in word], ["--format=bf16", "--format=fp16"])
 
     def test_the_window_is_told_all_of_it(self):
         matrix = random_matrix(32, 16, 1)

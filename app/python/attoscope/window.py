@@ -66,7 +66,7 @@ def view(
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"
     save_safetensors(file, {**tensors, **({} if lse is None else {"lse": tensor_of(lse, "lse")})})
-    defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none", "format": _FORMATS[tensors["o" if o is not None else "q"].type]}
+    defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none", "format": _FORMATS.get(tensors["o" if o is not None else "q"].type, "bf16")}
     problem = {key: otherwise if words[key] is None else words[key] for key, otherwise in defaults.items()}
     run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)
     return file
