@@ -1,6 +1,8 @@
 """capture: of own functions, of stand-ins for torch and transformers, and of the real libraries if installed."""
 import math
 import os
+import resource
+import struct
 import sys
 import types
 import unittest
@@ -61,6 +63,18 @@ class OfOnesOwn(Case):
         self.assertEqual(captured.files, [self.file, os.path.join(self.folder, "attention-2.safetensors")])
         self.assertEqual([call.first_head for call in captured.calls], [0, 0, 1])
         self.assertEqual(read_safetensors(captured.files[1])[0]["q"][1], [1, 3, 4])
+
+    def test_calls_of_many_shapes_need_few_open_files(self):
+        x = random_matrix(40, 2, 1)
+        numbers, limits = [v for row in x for v in row], resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 40, limits[1]))
+        captured = self.captured(lambda: [Layer("a").attend(x[:1], x[:n], x[:n]) for _ in range(2) for n in range(1, 41)])
+        self.assertEqual(len(captured.files), 40)
+        for n, file in enumerate(captured.files, 1):
+            self.assertEqual(read_safetensors(file)[0]["k"], ("F64", [2, n, 2], struct.pack(f"<{4 * n}d", *(numbers[:2 * n] * 2))))
 
     def test_the_program_judges_what_was_captured(self):
         captured = self.captured(lambda: Layer("a").attend(self.x, self.x, self.x, is_causal=True))

@@ -1,13 +1,12 @@
 """Captures the tensors of a model's attention, by layer and head, in .safetensors files."""
 from __future__ import annotations
 
-import functools
 import math
 import os
 import struct
 import tempfile
 import threading
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import IO, Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from .errors import BadOption, BadTensor, CouldNotRun, in_one_frame
 from .everything import Everything
@@ -30,21 +29,23 @@ class Call(NamedTuple):
 
 
 class _Group:
-    """Calls of the same shapes and options, which become one file. Tensors are buffered in anonymous temporary files."""
+    """Calls of the same shapes and options, which become one file. `spool` buffers the tensors of all groups."""
 
-    def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Named) -> None:
-        self.file, self.problem = file, problem
+    def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Named, spool: IO[bytes]) -> None:
+        self.file, self.problem, self.spool = file, problem, spool
         self.types = {role: tensor.type for role, tensor in tensors.items()}
         self.shapes = {role: _shape_of_heads(tensor.shape) for role, tensor in tensors.items()}
         self.layers: List[str] = []
         self.of_heads: Dict[str, List[float]] = {"alibi": [], "sink": []}
-        self.spools = {role: tempfile.TemporaryFile(prefix="attoscope-") for role in _ROLES}
+        self.sizes = {role: len(tensor.data) for role, tensor in tensors.items()}
+        self.places: Dict[str, List[int]] = {role: [] for role in _ROLES}
 
     def add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int]) -> Call:
         heads = self.shapes["q"][0]
         call = Call(layer, self.file, heads * len(self.layers), heads, sequence)
         for role, tensor in tensors.items():
-            self.spools[role].write(tensor.data)
+            self.places[role].append(self.spool.tell())
+            self.spool.write(tensor.data)
         for name, numbers in (("alibi", problem.alibi), ("sink", problem.sink)):
             self.of_heads[name] += [numbers[head % len(numbers)] for head in range(heads)] if numbers else []
         self.layers.append(layer)
@@ -52,9 +53,9 @@ class _Group:
 
     def write(self) -> None:
         entries: Dict[str, Tuple[str, Tuple[int, ...], int]] = {}
-        for role, spool in self.spools.items():
+        for role in _ROLES:
             shape = (self.shapes[role][0] * len(self.layers), *self.shapes[role][1:])
-            entries[role] = (self.types[role], shape, spool.tell())
+            entries[role] = (self.types[role], shape, self.sizes[role] * len(self.layers))
         for name, data in self._numbers().items():
             entries[name] = ("F64", (len(data) // 8,), len(data))
         if self.problem.tensor is not None:
@@ -81,16 +82,13 @@ class _Group:
 
     def _parts(self, header: bytes) -> Any:
         yield header
-        for spool in self.spools.values():
-            spool.seek(0)
-            yield from iter(functools.partial(spool.read, 1 << 22), b"")
+        for role in _ROLES:
+            for place in self.places[role]:
+                self.spool.seek(place)
+                yield self.spool.read(self.sizes[role])
         yield from self._numbers().values()
         if self.problem.tensor is not None:
             yield from [self.problem.tensor.data] * (1 if len(self.problem.tensor.shape) == 2 else len(self.layers))
-
-    def close(self) -> None:
-        for spool in self.spools.values():
-            spool.close()
 
 
 def _shape_of_heads(shape: Tuple[int, ...]) -> Tuple[int, int, int]:
@@ -147,8 +145,8 @@ class Capture:
             if kind is None:
                 self._write()
         finally:
-            for group in self._groups.values():
-                group.close()
+            if self._groups:
+                self._spool.close()
             self._groups.clear()
 
     def _restore(self) -> None:
@@ -248,8 +246,10 @@ class Capture:
 
     def _add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int]) -> None:
         key = (tuple((tensor.type, tensor.shape) for tensor in tensors.values()), problem.key())
+        if not self._groups:
+            self._spool = tempfile.TemporaryFile(prefix="attoscope-")
         if key not in self._groups:
-            self._groups[key] = _Group(self._name_of(len(self._groups)), tensors, problem)
+            self._groups[key] = _Group(self._name_of(len(self._groups)), tensors, problem, self._spool)
         self.calls.append(self._groups[key].add(layer, tensors, problem, sequence))
 
     def _name_of(self, number: int) -> str:
