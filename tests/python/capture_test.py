@@ -155,6 +155,14 @@ class OfOnesOwn(Case):
         self.assertEqual([found.ok for found in captured.judge()], [True])
         self.assertEqual([found.ok for found in captured.judge(mask="causal")], [False])
 
+    def test_a_mask_may_change_from_call_to_call(self):
+        mask = [[j <= i for j in range(6)] for i in range(6)]
+        with attoscope.capture(None, self.file, also=[(Adding, "attend")]) as captured:
+            for seen in (mask, [[True] * 6] * 6):
+                mask[:] = seen
+                Adding("a").attend(self.x, self.x, self.x, mask=mask)
+        self.assertEqual([captured.problem(file)["mask"] for file in captured.files], ["causal", "none"])
+
     def test_nothing_captured_says_what_was_seen(self):
         said = self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: None)
         self.assertIn("of the attention functions that are hooked (", said)

@@ -11,7 +11,7 @@ from typing import IO, Any, Callable, Dict, Iterable, List, NamedTuple, Optional
 from .errors import BadOption, BadTensor, CouldNotRun, in_one_frame
 from .everything import Everything
 from .judging import judge
-from .problems import Masks, Named, Problem, parts_of
+from .problems import Named, Problem, parts_of
 from .tensors import Tensor, check_attention, safetensors_header, tensor_of, write_whole
 from .verdict import Verdict
 
@@ -108,7 +108,6 @@ class Capture:
         self._undo: List[Callable[[], None]] = []
         self._inside = threading.local()  # .busy: an attention is being recorded; .names: running modules
         self._lock = threading.Lock()
-        self._masks = Masks()
         self._hooked: List[str] = []  # attention functions that exist
         self._ran: Dict[str, str] = {}  # classes of the modules that ran, keyed by name
         self._everything = Everything(self._file, self.skipped) if everything else None
@@ -150,7 +149,6 @@ class Capture:
             self._groups.clear()
 
     def _restore(self) -> None:
-        self._masks.forget()
         while self._undo:
             self._undo.pop()()
 
@@ -233,7 +231,7 @@ class Capture:
         try:
             tensors = {**tensors, "o": tensor_of(o, "o")}
             check_attention(tensors)
-            parts = list(parts_of(tensors, problem(), self._masks))
+            parts = list(parts_of(tensors, problem()))
         except BadTensor as error:
             self.skipped.append(f"{layer}: {error}")
             return

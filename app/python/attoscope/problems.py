@@ -41,25 +41,7 @@ def problem_of(mask: Any, causal: Optional[str], scale: Any = None, softcap: Any
     return Problem(mask, causal, None if scale is None else float(scale), None if softcap is None else float(softcap))
 
 
-class Masks:
-    """Reads masks; keeps the masks of the last calls, since all layers share them."""
-
-    def __init__(self) -> None:
-        self._last: List[Tuple[Any, Tuple[Tuple[int, ...], List[MaskRows]]]] = []
-
-    def rows(self, mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
-        """The rows of `mask_rows`. Raises BadTensor."""
-        for known, rows in self._last:
-            if known is mask:
-                return rows
-        self._last = [*self._last[-3:], (mask, mask_rows(mask))]
-        return self._last[-1][1]
-
-    def forget(self) -> None:
-        self._last.clear()
-
-
-def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iterator[Tuple[Optional[int], Dict[str, Tensor], Named]]:
+def parts_of(tensors: Dict[str, Tensor], problem: Problem) -> Iterator[Tuple[Optional[int], Dict[str, Tensor], Named]]:
     """Yields the call's tensors with the rule of their mask; if sequences have different masks or padding, one sequence after
     the other without its padding: (number of the sequence or None, tensors, problem). A mask that matches no rule is in the
     problem."""
@@ -73,7 +55,7 @@ def parts_of(tensors: Dict[str, Tensor], problem: Problem, masks: Masks) -> Iter
         return
     n, n_k = tensors["q"].shape[-2], tensors["k"].shape[-2]
     try:
-        axes, matrices = _matrices(problem, masks, n, n_k)
+        axes, matrices = _matrices(problem, n, n_k)
     except NoRule:
         yield None, tensors, unnamed()
         return
@@ -107,8 +89,8 @@ def _by_head(mask: Tensor, q: Tuple[int, ...], n_k: int) -> Tensor:
     return Tensor(mask.type, (len(of_heads), *wanted[2:]), b"".join(of_heads))
 
 
-def _matrices(problem: Problem, masks: Masks, n: int, n_k: int) -> Tuple[Tuple[int, ...], List[MaskRows]]:
-    axes, matrices = masks.rows(problem.mask)
+def _matrices(problem: Problem, n: int, n_k: int) -> Tuple[Tuple[int, ...], List[MaskRows]]:
+    axes, matrices = mask_rows(problem.mask)
     of_keys = len(matrices[0].counts) == 1 and n > 1
     if of_keys or problem.causal is None:
         matrices = [keys_and_causal(one, n, problem.causal is not None) for one in matrices]
