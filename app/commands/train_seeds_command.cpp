@@ -51,7 +51,8 @@ std::string write_files(const TrainArguments& x, const std::vector<TrainRecord>&
   if (!x.json.empty() && x.json != "-") files.add(x.json, json_text(seeds_json(records), -1));
   if (!x.csv.empty() && x.csv != "-") files.add(x.csv, seeds_csv(records));
   std::string no_picture;
-  if (!x.figure.empty()) no_picture = stage_bundle(files, x.figure, seeds_figure(records), seeds_json(records));
+  if (!x.figure.empty())
+    no_picture = stage_bundle(files, x.figure, in_style(seeds_figure(records), typed_style(x.style)), seeds_json(records));
   files.commit();
   return no_picture;
 }

@@ -301,6 +301,11 @@ TEST_F(TrainCommand, TrainsEverySeedAsItIsTrainedAlone) {
   EXPECT_THAT(all, AllOf(HasSubstr("over 3 seeds"), HasSubstr("skipped steps of a"), HasSubstr("held-out loss of b")));
 }
 
+TEST_F(TrainCommand, TheFigureOfSeedsHasTheTypedStyle) {
+  attoscope(tiny({"--seeds", "2", "--figure", scratch_ / "f.pdf", "--columns", "1", "--font", "Times", "--font-size", "9"}));
+  EXPECT_THAT(bytes_of_file(scratch_ / "f.gp"), HasSubstr("font 'Times,9' size 3.3"));
+}
+
 TEST_F(TrainCommand, SeedsAreNoSingleTraining) {
   for (const char* const option : {"--checkpoint", "--resume", "--save"})
     expect_refused(tiny({"--seeds", "2", option, scratch_ / "c"}), 2,
