@@ -89,13 +89,14 @@ Rope rope_of(const Config& c, int head_dim) {
   return r;
 }
 
-/// Throws for keys whose values mean another function.
+/// Throws for keys whose values mean another function or are of another type.
 void check_rest(const Config& c) {
   const std::string act = c.text("hidden_act", "silu");
   if (act != "silu" && act != "swish") c.at("hidden_act").refuse("'silu'");
   if (c.flag("mlp_bias", false)) c.at("mlp_bias").refuse("false");
   if (c.flag("use_sliding_window", false)) c.at("use_sliding_window").refuse("false: every query sees all keys before it");
   if (c.has("sliding_window") && c.text("model_type", "") == "mistral") c.at("sliding_window").refuse("null");
+  c.flag("tie_word_embeddings", false);
   if (c.has("quantization_config")) c.at("quantization_config").refuse("none: weights of F32, F16 or BF16");
 }
 

@@ -170,7 +170,7 @@ LanguageModel read_folder(const fs::path& folder) {
   ModelTensors tensors(folder.string(), folder_names);
   list_folder(folder, tensors);
   const nlohmann::json json = parse_json(read_file(config.string(), 1 << 22), 16);
-  const bool tied = json.value("tie_word_embeddings", false) || !tensors.has(folder_names.head);
+  const bool tied = json.value("tie_word_embeddings", nlohmann::json()) == true || !tensors.has(folder_names.head);
   return read_tensors(tensors, a, kind, tied);
 }
 

@@ -57,6 +57,11 @@ class ExactModel(Model):
             with self.subTest(kind):
                 self.assert_exact(TinyModel(kind, seed))
 
+    def test_null_in_a_config_is_no_value(self):
+        model = TinyModel("llama", 1)
+        model.config["tie_word_embeddings"] = None
+        self.assert_exact(model)
+
     def test_shards_are_one_model(self):
         self.assert_exact(TinyModel("llama", 7), shards=3)
 
@@ -358,6 +363,7 @@ class Refusals(Model):
                                ({"num_hidden_layers": 0}, "num_hidden_layers is '0'"), ({"hidden_size": "24"}, "hidden_size"),
                                ({"rope_scaling": {"rope_type": "mrope"}}, "rope_type is '\"mrope\"'", "llama3"),
                                ({"rope_scaling": {"rope_type": "linear"}}, "factor is missing"), ({"use_sliding_window": True}, "use_sliding_window"),
+                               ({"tie_word_embeddings": "no"}, "tie_word_embeddings is '\"no\"'", "true or false"),
                                ({"quantization_config": {}}, "quantization_config")):
             model = TinyModel("llama", 1)
             model.config.update(config)
