@@ -339,6 +339,7 @@ void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, con
 std::ostream* terminal() { return isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr; }
 
 void ProgressLine::clear() {
+  const std::lock_guard lock(mutex_);
   if (is_shown_) *terminal_ << "\r\x1b[K" << std::flush;
   is_shown_ = false;
 }

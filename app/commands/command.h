@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -188,7 +189,7 @@ inline void write_outputs(const std::vector<OutputText>& texts, const std::funct
 /// Standard error if it is a terminal, else null: in a file or a pipe lines of progress would pile up.
 std::ostream* terminal();
 
-/// Progress of a long command: one line of a terminal, written over itself.
+/// Progress of a long command, shown by any of its threads: one line of a terminal, written over itself.
 class ProgressLine {
  public:
   /// `terminal` null: nothing is shown.
@@ -204,6 +205,7 @@ class ProgressLine {
   /// Shows text(), unless the last text was shown less than 0.1 s ago.
   template <class F>
   void show(F text) {
+    const std::lock_guard lock(mutex_);
     if (is_due()) write(text());
   }
 
@@ -214,6 +216,7 @@ class ProgressLine {
   void write(std::string_view text);
 
   std::ostream* terminal_;
+  std::mutex mutex_;
   bool is_shown_ = false;
   Clock::time_point last_{}, begun_ = Clock::now();
 };

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -112,9 +111,7 @@ Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const 
                   const Streams& streams) {
   prepare_gpus(x.device, streams);
   ProgressLine line(streams.terminal);
-  std::mutex mutex;
   const auto show = [&](double share) {
-    const std::lock_guard lock(mutex);
     line.show([&] { return fmt::format("{:.0f} of {} schedules", share * static_cast<double>(list.size()), list.size()); });
   };
   return unless_stopped("stopped before every schedule was computed; nothing was written", [&](const Cancelled& cancelled) {

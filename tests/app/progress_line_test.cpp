@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "app/commands/command.h"
 #include "tests/app/outcome.h"
@@ -89,6 +93,27 @@ TEST(ProgressLine, IsWrittenOverItselfAndClearedAtTheEnd) {
 TEST(ProgressLine, IsNotEvenMadeWithoutATerminal) {
   ProgressLine line(nullptr);
   line.show([]() -> std::string { throw std::logic_error("nobody reads this"); });
+}
+
+TEST(ProgressLine, IsShownByOneThreadAtATime) {
+  std::ostringstream out;
+  std::atomic<int> inside = 0;
+  std::atomic<bool> together = false;
+  {
+    ProgressLine line(&out);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        line.show([&] {
+          if (++inside > 1) together = true;
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          --inside;
+          return "1 of 3";
+        });
+      });
+  }
+  EXPECT_FALSE(together);
+  EXPECT_THAT(out.str(), ::testing::EndsWith("\x1b[K\r\x1b[K"));
 }
 
 TEST(ProgressLine, CommandsWriteNoneToAFile) {
