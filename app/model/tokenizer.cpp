@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <queue>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "app/words/numbers.h"
 
@@ -116,6 +120,43 @@ std::array<std::string, 256> byte_characters() {
   return all;
 }
 
+/// Adds the tokens of a word: joins the two neighbours of the least rank, the first ones of equal rank, until no two have one.
+void add_word(const Tokenizer& t, std::string_view word, std::vector<int>& tokens) {
+  static const std::array<std::string, 256> characters = byte_characters();
+  std::string whole;
+  std::vector<std::size_t> starts{0}, next, before;  // of each part, by its first byte
+  for (const char b : word) {
+    whole += characters[static_cast<unsigned char>(b)];
+    before.push_back(next.size() - 1), starts.push_back(whole.size()), next.push_back(starts.size() - 1);
+  }
+  const std::size_t end = word.size();
+  next.push_back(0);  // nothing follows the end
+  if (const auto found = t.vocabulary.find(whole); t.whole_words && found != t.vocabulary.end())
+    return tokens.push_back(found->second);
+  const auto part = [&](std::size_t i) { return whole.substr(starts[i], starts[next[i]] - starts[i]); };
+  using Pair = std::tuple<int, std::size_t, std::size_t>;  // its rank, where it begins, where it ends
+  std::priority_queue<Pair, std::vector<Pair>, std::greater<>> pairs;
+  const auto add_pair = [&](std::size_t i) {
+    if (next[i] == end) return;
+    const auto rank = t.ranks.find(part(i) + " " + part(next[i]));
+    if (rank != t.ranks.end()) pairs.emplace(rank->second, i, next[next[i]]);
+  };
+  for (std::size_t i = 0; i < end; ++i) add_pair(i);
+  while (!pairs.empty()) {
+    const auto [rank, i, behind] = pairs.top();
+    pairs.pop();
+    if (next[next[i]] != behind) continue;  // one of the two was joined to another
+    next[std::exchange(next[i], behind)] = end;
+    if (behind < end) before[behind] = i, add_pair(i);
+    if (i > 0) add_pair(before[i]);
+  }
+  for (std::size_t i = 0; i < end; i = next[i]) {
+    const auto found = t.vocabulary.find(part(i));
+    if (found == t.vocabulary.end()) throw std::runtime_error("has no token " + in_quotes(part(i)) + ", expected --tokens");
+    tokens.push_back(found->second);
+  }
+}
+
 /// Refuses text that might not be in composed form: characters from U+0300 on may combine.
 void check_composed(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -139,31 +180,6 @@ std::vector<std::string_view> words_of(std::string_view text, WordRule rule) {
     add_words(text, words,
               [&](const Characters& c, std::size_t i) { return llama3_word(c, i, rule == WordRule::llama3 ? 3 : 1); });
   return words;
-}
-
-void Tokenizer::add_word(std::string_view word, std::vector<int>& tokens) const {
-  static const std::array<std::string, 256> characters = byte_characters();
-  std::vector<std::string> parts;
-  std::string whole;
-  for (const char b : word) parts.push_back(characters[static_cast<unsigned char>(b)]), whole += parts.back();
-  if (const auto found = vocabulary.find(whole); whole_words && found != vocabulary.end())
-    return tokens.push_back(found->second);
-  while (parts.size() > 1) {
-    std::size_t best = 0;
-    int least = -1;
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-      const auto rank = ranks.find(parts[i] + " " + parts[i + 1]);
-      if (rank != ranks.end() && (least < 0 || rank->second < least)) least = rank->second, best = i;
-    }
-    if (least < 0) break;
-    parts[best] += parts[best + 1];
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
-  }
-  for (const std::string& part : parts) {
-    const auto found = vocabulary.find(part);
-    if (found == vocabulary.end()) throw std::runtime_error("has no token " + in_quotes(part) + ", expected --tokens");
-    tokens.push_back(found->second);
-  }
 }
 
 std::vector<std::string> Tokenizer::texts() const {
@@ -190,7 +206,7 @@ std::vector<std::string> Tokenizer::texts() const {
 }
 
 void Tokenizer::add_plain(std::string_view text, std::vector<int>& tokens) const {
-  for (const std::string_view word : words_of(text, rule)) add_word(word, tokens);
+  for (const std::string_view word : words_of(text, rule)) add_word(*this, word, tokens);
 }
 
 std::vector<int> Tokenizer::tokens(std::string_view text) const {

@@ -34,7 +34,6 @@ class Tokenizer {
 
  private:
   void add_plain(std::string_view text, std::vector<int>& tokens) const;
-  void add_word(std::string_view word, std::vector<int>& tokens) const;
 };
 
 /// Reads the tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
