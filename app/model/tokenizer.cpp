@@ -105,6 +105,19 @@ void add_single_digits(std::string_view text, std::vector<std::string_view>& wor
   }
 }
 
+/// Words of a text, one after the other without gaps.
+std::vector<std::string_view> words_of(std::string_view text, WordRule rule) {
+  std::vector<std::string_view> words;
+  if (rule == WordRule::gpt2)
+    add_words(text, words, gpt2_word);
+  else if (rule == WordRule::single_digits)
+    add_single_digits(text, words);
+  else
+    add_words(text, words,
+              [&](const Characters& c, std::size_t i) { return llama3_word(c, i, rule == WordRule::llama3 ? 3 : 1); });
+  return words;
+}
+
 /// GPT-2's character for each byte: the byte itself if printable, else a character from U+0100 on.
 std::array<std::string, 256> byte_characters() {
   const auto utf8 = [](unsigned c) {
@@ -170,18 +183,6 @@ void check_composed(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string_view> words_of(std::string_view text, WordRule rule) {
-  std::vector<std::string_view> words;
-  if (rule == WordRule::gpt2)
-    add_words(text, words, gpt2_word);
-  else if (rule == WordRule::single_digits)
-    add_single_digits(text, words);
-  else
-    add_words(text, words,
-              [&](const Characters& c, std::size_t i) { return llama3_word(c, i, rule == WordRule::llama3 ? 3 : 1); });
-  return words;
-}
-
 std::vector<std::string> Tokenizer::texts() const {
   const std::array<std::string, 256> characters = byte_characters();
   std::unordered_map<std::string_view, char> bytes;
@@ -205,13 +206,12 @@ std::vector<std::string> Tokenizer::texts() const {
   return all;
 }
 
-void Tokenizer::add_plain(std::string_view text, std::vector<int>& tokens) const {
-  for (const std::string_view word : words_of(text, rule)) add_word(*this, word, tokens);
-}
-
 std::vector<int> Tokenizer::tokens(std::string_view text) const {
   if (composed) check_composed(text);
   std::vector<int> found;
+  const auto add_plain = [&](std::string_view piece) {
+    for (const std::string_view word : words_of(piece, rule)) add_word(*this, word, found);
+  };
   std::size_t plain = 0;
   std::array<bool, 256> begins{};
   for (const auto& [name, id] : added) begins[static_cast<unsigned char>(name[0])] = true;
@@ -225,11 +225,11 @@ std::vector<int> Tokenizer::tokens(std::string_view text) const {
       ++at;
       continue;
     }
-    add_plain(text.substr(plain, at - plain), found);
+    add_plain(text.substr(plain, at - plain));
     found.push_back(longest->second);
     plain = at += longest->first.size();
   }
-  add_plain(text.substr(plain), found);
+  add_plain(text.substr(plain));
   return found;
 }
 

@@ -15,11 +15,7 @@ namespace attoscope::app {
 /// (SmolLM2); llama3 and qwen2: the regular expressions in their tokenizer.json.
 enum class WordRule : std::uint8_t { gpt2, single_digits, llama3, qwen2 };
 
-/// Words of a text, one after the other without gaps.
-std::vector<std::string_view> words_of(std::string_view text, WordRule rule);
-
-class Tokenizer {
- public:
+struct Tokenizer {
   WordRule rule = WordRule::gpt2;
   bool whole_words = false;                         ///< a word that is a token is taken without merges (ignore_merges)
   bool composed = false;                            ///< texts must be in Unicode's composed form (NFC)
@@ -31,9 +27,6 @@ class Tokenizer {
   std::vector<int> tokens(std::string_view text) const;
   /// The bytes of each token, by its number; empty if there is no such token.
   std::vector<std::string> texts() const;
-
- private:
-  void add_plain(std::string_view text, std::vector<int>& tokens) const;
 };
 
 /// Reads the tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
