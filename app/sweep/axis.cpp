@@ -140,11 +140,12 @@ std::vector<std::string> range_values(std::string_view key, const std::string& t
   const bool leads = grows ? *step > 1 && *first > 0 && std::isfinite(*step) : *step > 0 && std::isfinite(*step);
   if (!leads || *first > *last) refuse_range(key, text);
   std::vector<std::string> values;
-  const double end = *last * (1 + 1e-12 * (*last > 0 ? 1 : -1));
+  const double end = *last + (grows ? 1e-12 * *last : 1e-6 * *step);  // sums and powers are rounded
   for (std::size_t i = 0;; ++i) {
-    const double x = grows ? *first * std::pow(*step, static_cast<double>(i)) : *first + static_cast<double>(i) * *step;
-    if (x > end) return values;
+    const double next = grows ? *first * std::pow(*step, static_cast<double>(i)) : *first + static_cast<double>(i) * *step;
+    if (next > end) return values;
     if (i == max_axis_values) refuse_range(key, text);
+    const double x = std::min(next, *last);
     const bool whole = x == std::floor(x) && std::abs(x) < 1e15;
     values.push_back(whole ? shortest(static_cast<std::int64_t>(x)) : shortest(x));  // "100000", not "1e+05"
   }
