@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "app/tensors/tensors.h"
-#include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
@@ -190,7 +189,8 @@ std::size_t point_count(const Sweep& s) {
     throw std::invalid_argument("a sweep varies " + std::to_string(s.axes.size()) + " parameters, expected one or two");
   if (s.axes.size() == 2 && s.axes[0].key == s.axes[1].key)
     throw std::invalid_argument("a sweep varies " + printable(s.axes[0].key) + " twice, expected two different parameters");
-  whole_number<int>("seeds", std::to_string(s.seeds), 1, max_seeds);
+  if (s.seeds < 1 || s.seeds > max_seeds)
+    throw std::invalid_argument("a sweep has " + count_text(s.over, s.seeds) + ", expected 1 to " + std::to_string(max_seeds));
   std::size_t count = static_cast<std::size_t>(s.seeds);
   for (const Axis& axis : s.axes) {
     if (axis.values.empty()) throw std::invalid_argument("vary " + printable(axis.key) + " has no value");

@@ -189,6 +189,12 @@ TEST(Sweep, EqualValuesHaveNoSpread) {
   }
 }
 
+TEST(Sweep, TooManyRepetitionsAreCalledByTheirName) {
+  Sweep s = small_sweep();
+  s.over = {ui::SweepOver::window, 8}, s.seeds = 131072;
+  EXPECT_THAT(sentence_of<std::invalid_argument>([&] { point_count(s); }), HasSubstr("131072 windows of 8 tokens"));
+}
+
 TEST(Sweep, APointThatMakesNoSenseStopsNothing) {
   Sweep s = small_sweep();
   s.axes = {parse_axis("n=64,128,3000000")};
