@@ -51,7 +51,7 @@ struct SweepArguments {
 };
 
 constexpr const char *sweep_file = "sweep.json", *points_file = "points.csv";
-constexpr std::uint64_t largest_sweep_file = 1 << 20, largest_points_file = std::uint64_t{1} << 30;
+constexpr std::uint64_t largest_sweep_file = 1 << 24, largest_points_file = std::uint64_t{1} << 30;
 
 /// "K/N" as a zero-based shard and the number of shards.
 std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {

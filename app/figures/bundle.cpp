@@ -16,7 +16,7 @@ namespace attoscope::app {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t largest_bundle = 1 << 20;
+constexpr std::uint64_t largest_bundle = 1 << 24;  // a sweep over 10,000 heads takes 3 MB
 constexpr int least_font = 4, most_font = 72;
 
 bool is_zip(const std::string& file) { return file.ends_with(".zip"); }

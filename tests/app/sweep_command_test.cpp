@@ -10,6 +10,10 @@
 #include <stop_token>
 #include <thread>
 
+#include "app/figures/bundle.h"
+#include "app/sweep/sweep_json.h"
+#include "app/sweep/table.h"
+#include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
 #include "tests/app/own_cache.h"
 #include "tests/support/matchers.h"
@@ -146,6 +150,21 @@ TEST(SweepCommand, ADamagedShardNamesItsLine) {
   expect_refused({"sweep", "--merge", directory}, 1, "points.csv: line 7 is no point of this sweep");
   std::filesystem::remove(path);
   EXPECT_THAT(attoscope({"sweep", "--merge", directory}).err, HasSubstr("points.csv"));
+}
+
+TEST(SweepCommand, ReadsASweepOverThousandsOfHeads) {
+  const TemporaryDirectory scratch;
+  Sweep sweep{.base = default_experiment(), .axes = {parse_axis("block_k=8")}, .seeds = 6000, .over = {ui::SweepOver::head}};
+  for (int i = 0; i < sweep.seeds; ++i) {
+    const auto digest = 0x0123456789abcdefU + static_cast<std::uint64_t>(i);
+    Input& input = sweep.heads.emplace_back().input;
+    input.kind = InputKind::tensors, input.index = i, input.digest = digest, input.parts = {digest, digest, digest, digest};
+  }
+  const std::string file = scratch.write("sweep.json", json_text(sweep_json(sweep)));
+  scratch.write("points.csv", points_csv(sweep, {}));
+  EXPECT_THAT(output_of({"sweep", "--merge", scratch / ""}), HasSubstr("0 of 6000 points"));
+  std::vector<std::string> remarks;
+  EXPECT_EQ(parsed_bundle(file, [&](const std::string& text) { return parse_sweep(text, remarks); }).heads.size(), 6000U);
 }
 
 TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
