@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   open_closed_streams();
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe sets an error of the stream
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` sets an error
+  std::signal(SIGCHLD, SIG_DFL);  // where a caller ignores it, no child's exit status can be read
   keep_freed_memory();
   ::setenv("CUDA_MODULE_LOADING", "LAZY", 0);  // drivers before CUDA 12.2 would load, and compile, all code at once
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
