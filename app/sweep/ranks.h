@@ -18,8 +18,8 @@ class Ranks {
 
   int count() const { return count_; }
   bool is_root() const { return rank_ == 0; }
-  /// Runs `preparation` on the root, then on the other ranks. If it throws on the root, only the root throws, and the others
-  /// return false.
+  /// Runs `preparation` on the root, then, unless it threw there, on the other ranks. If it throws on some ranks, these throw,
+  /// and all others return false.
   bool agree(const std::function<void()>& preparation) const;
 
   /// Distributes the points among all ranks. Returns the answers of `run_sweep` on the root, nothing on other ranks. If one

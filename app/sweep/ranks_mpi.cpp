@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -112,24 +113,23 @@ Ranks::~Ranks() {
 }
 
 bool Ranks::agree(const std::function<void()>& preparation) const {
-  int ready = 0;
-  const auto tell = [&] {
-    if (count_ > 1) MPI_Bcast(&ready, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (count_ == 1) return preparation(), true;
+  int ready = 0, all_ready = 0;
+  std::exception_ptr failure;
+  const auto prepare = [&] {
+    try {
+      preparation();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    ready = failure == nullptr ? 1 : 0;
   };
-  if (!is_root()) {
-    tell();
-    if (ready != 0) preparation();
-    return ready != 0;
-  }
-  try {
-    preparation();
-  } catch (...) {
-    tell();
-    throw;
-  }
-  ready = 1;
-  tell();
-  return true;
+  if (is_root()) prepare();
+  MPI_Bcast(&ready, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (!is_root() && ready != 0) prepare();
+  MPI_Allreduce(&ready, &all_ready, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return all_ready != 0;
 }
 
 std::vector<SweepAnswer> Ranks::run(const Sweep& sweep, const SweepOptions& options) {
