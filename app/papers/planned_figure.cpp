@@ -11,10 +11,10 @@
 
 #include "app/files/paths.h"
 #include "app/papers/figure_text.h"
-#include "app/papers/sweep_figure.h"
 #include "app/sweep/axis.h"
 #include "app/sweep/table.h"
 #include "app/words/field_setter.h"
+#include "app/words/numbers.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
@@ -35,6 +35,23 @@ constexpr std::array<std::string_view, 29> known_keys{
     "name",  "title", "what",  "across", "wide",    "caption", "panels", "lines",  "bars",      "for",
     "if",    "set",   "vary",  "seeds",  "measure", "over",    "only",   "level",  "x",         "x_log",
     "names", "y",     "y_log", "y_min",  "label",   "ink",     "shape",  "dashed", "over_first"};
+
+/// The rows with this second value (all rows of a one-parameter sweep) as a series over the first axis: its numbers, or indices
+/// of its names. Bars span one standard deviation (down to the least seed if they would leave a log axis).
+ui::Series rows_series(const Sweep& sweep, const std::vector<SweepRow>& rows, const std::string& second, bool has_names) {
+  ui::Series s;
+  const std::vector<std::string>& values = sweep.axes[0].values;
+  for (const SweepRow& row : rows) {
+    if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != second)) continue;
+    const auto at = static_cast<double>(std::ranges::find(values, row.values[0]) - values.begin());
+    s.x.push_back(has_names ? at : to_number<double>(row.values[0]).value_or(NAN));
+    s.y.push_back(row.mean);
+    s.low.push_back(row.mean - row.std > 0 ? row.mean - row.std : row.min);
+    s.high.push_back(row.mean + row.std);
+  }
+  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
+  return s;
+}
 
 /// Value of a key as text; "" if it is missing.
 std::string text_of(const Plan& plan, const char* key) {

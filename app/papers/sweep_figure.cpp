@@ -13,7 +13,6 @@
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/sweep_ledger.h"
 #include "app/tensors/tensors.h"
-#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
 #include "ui/frame/panel_axes.h"
@@ -69,23 +68,6 @@ ui::SweepAxes usual_axes(const ui::SweepTable& t, ui::SeedSpread spread) {
     if (c.count > 0) y.take(c.mean), y.take(t.has_rival ? c.rival : c.mean);
   axes.log_y = y.low > 0 && y.high > 4 * y.low;
   return axes;
-}
-
-ui::Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
-                       ui::SeedSpread spread) {
-  ui::Series s;
-  const bool all = spread == ui::SeedSpread::min_max;
-  const std::vector<std::string>& values = sweep.axes[0].values;
-  for (const SweepRow& row : rows) {
-    if (row.count == 0 || (sweep.axes.size() == 2 && row.values[1] != second)) continue;
-    const auto at = static_cast<double>(std::ranges::find(values, row.values[0]) - values.begin());
-    s.x.push_back(has_names ? at : to_number<double>(row.values[0]).value_or(NAN));
-    s.y.push_back(row.mean);
-    s.low.push_back(!all && row.mean - row.std > 0 ? row.mean - row.std : row.min);
-    s.high.push_back(all ? row.max : row.mean + row.std);
-  }
-  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
-  return s;
 }
 
 Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption) {

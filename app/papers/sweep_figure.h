@@ -9,7 +9,7 @@
 
 #include "app/figures/figure.h"
 #include "app/json/json.h"
-#include "app/sweep/table.h"
+#include "app/sweep/sweep.h"
 #include "ui/frame/sweep_answer.h"
 #include "ui/frame/sweep_lines.h"
 #include "ui/session/session.h"
@@ -31,12 +31,6 @@ ui::SweepAxes usual_axes(const ui::SweepTable& table, ui::SeedSpread spread);
 Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption);
 /// Parses the style in `sweep_reproduction`; `remarks` as in `parse_sweep`. Throws std::runtime_error if `text` is no JSON.
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks);
-
-/// The rows with this second value (all rows of a one-parameter sweep) as a series over the first axis: its numbers, or indices
-/// of its names. Bars span one standard deviation (down to the least seed if they would leave a log axis), or the least and
-/// largest seed.
-ui::Series rows_series(const Sweep& sweep, std::span<const SweepRow> rows, const std::string& second, bool has_names,
-                       ui::SeedSpread spread = ui::SeedSpread::std);
 
 /// Settings that these experiments share, in words for the end of a caption.
 std::string experiment_words(std::span<const Experiment> experiments);
