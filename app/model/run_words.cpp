@@ -5,26 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kernels/arithmetic/format.h"
-
 namespace attoscope::app {
 namespace {
-
-/// Presets that a run may follow whose tensors are mostly in this format.
-std::vector<std::string> likely_presets(const std::optional<Format>& usual) {
-  if (!usual) return {"hf_bf16", "fused", "fp32"};
-  if (usual == fp64) return {"exact"};
-  if (usual == fp32) return {"fp32"};
-  return {"hf_bf16", "fused"};
-}
-
-Surroundings preset_in(const std::string& text, const std::optional<Format>& usual) {
-  Surroundings s = surroundings(text);
-  if (usual == fp16)
-    for (Rounding& r : s.steps)
-      if (r == to_format(bf16)) r = to_format(fp16);
-  return s;
-}
 
 std::string called(const TensorDistance& d) {
   std::string text = d.layer < 0 ? std::string(name(d.tensor)) : fmt::format("layer {} {}", d.layer, name(d.tensor));
@@ -38,24 +20,6 @@ Json tensor_json(const TensorDistance& d) {
 }
 
 }  // namespace
-
-JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
-                     const std::string& around, const Options& options) {
-  const CapturedRunFile captured(file, model, tokens);
-  RunQuestion q{&model, tokens, {}, a, captured.first_row(), &captured};
-  const std::optional<Format> usual = captured.usual();
-  const bool guessed = around == "exact" && usual != fp64;
-  const std::vector<std::string> presets = guessed ? likely_presets(usual) : std::vector{around};
-  JudgedRun best;
-  for (const std::string& preset : presets) {
-    q.around = guessed ? preset_in(preset, usual) : surroundings(preset);
-    // tensors that differ count four times unless a known change explains the first difference
-    const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 4); };
-    RunJudgement found = judge_run(q, options);
-    if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};
-  }
-  return best;
-}
 
 void add_run_json(Json& json, const JudgedRun& run, const std::vector<int>& tokens) {
   const RunJudgement& j = run.judgement;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/json/json.h"
-#include "app/model/captured_run.h"
 #include "kernels/compute.h"
 #include "kernels/model/run_comparison.h"
 
@@ -19,7 +18,8 @@ struct JudgedRun {
   std::vector<std::string> notes;  ///< on alignment
 };
 
-/// Judges the captured run in `file`. Throws as CapturedRunFile and judge_run.
+/// Judges the captured run in `file`. Throws as judge_run, and std::runtime_error with one sentence if no tensor has a usual
+/// name, shapes fit no model, or no rows are of these tokens.
 JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
                      const std::string& around, const Options& options);
 
