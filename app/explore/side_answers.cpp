@@ -76,6 +76,21 @@ std::vector<int> missing_heads(const CallFiles& files, const std::vector<Row>& r
   return missing;
 }
 
+/// The numbers of all heads, if the question has those of the open head; else none.
+HeadNumbers numbers_for(const ui::HeadsOfFile& question, const CallFiles& files) {
+  Problem problem = question.base.problem;
+  problem.input.index = question.open;
+  return numbers_of_head_in(problem, files);
+}
+
+/// True if both have the same rows, though each may have the numbers of another open head.
+bool asks_alike(ui::HeadsOfFile x, ui::HeadsOfFile y, const CallFiles& files) {
+  const HeadNumbers of_x = numbers_for(x, files), of_y = numbers_for(y, files);
+  x.base.problem = of_x.of_head(x.base.problem, 0);
+  y.base.problem = of_y.of_head(y.base.problem, 0);
+  return x == y && of_x.any() == of_y.any();
+}
+
 /// The function that computes each kind of row.
 template <class Row>
 constexpr auto search = compute_heads;
@@ -90,7 +105,7 @@ ui::FoundHeads<Row> find(const ui::HeadsOfFile& question, const SideRun<ui::Foun
   const CallFiles files(question.base.problem.input.file);
   std::vector<Row> rows;
   ui::FoundHeads<Row> found{.question = question, .rows = std::make_shared<const std::vector<Row>>(), .all = files.heads()};
-  if (run.known && run.known->question == question) rows = *(found.rows = run.known->rows);
+  if (run.known && asks_alike(run.known->question, question, files)) rows = *(found.rows = run.known->rows);
   run.publish(found);
   std::mutex mutex;  // rows and shares come from several threads
   double share = 0;
@@ -102,15 +117,14 @@ ui::FoundHeads<Row> find(const ui::HeadsOfFile& question, const SideRun<ui::Foun
     found.seconds_left = std::chrono::duration<double>(Clock::now() - began).count() / share * (1 - share);
     run.publish(found);
   };
-  search<Row>(
-      {question.base, question.whole, missing_heads(files, rows), kept, numbers_of_head_in(question.base.problem, files)},
-      files, {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
-        const std::lock_guard lock(mutex);
-        rows.push_back(row);
-        if constexpr (std::is_same_v<Row, ui::HeadRow>) mark_unusual(rows);
-        found.rows = std::make_shared<const std::vector<Row>>(rows);
-        run.publish(found);
-      });
+  search<Row>({question.base, question.whole, missing_heads(files, rows), kept, numbers_for(question, files)}, files,
+              {.cancelled = run.options.cancelled, .progress = progress}, [&](const Row& row) {
+                const std::lock_guard lock(mutex);
+                rows.push_back(row);
+                if constexpr (std::is_same_v<Row, ui::HeadRow>) mark_unusual(rows);
+                found.rows = std::make_shared<const std::vector<Row>>(rows);
+                run.publish(found);
+              });
   return found;
 }
 

@@ -114,12 +114,13 @@ struct JudgedHead {
   bool wrong() const { return !rounded && !incomparable; }
 };
 
-/// Asks for all heads of a file under an experiment; does not depend on the open head.
+/// Asks for all heads of a file under an experiment; depends on the open head only by its numbers.
 struct HeadsOfFile {
   Experiment base;    ///< its input names the file, without the open head
   bool whole = true;  ///< all tokens of each head; else at most the base's n
+  int open = 0;       ///< the open head, from which the base's scale, soft cap, slope, sink and mask are; not compared
 
-  friend bool operator==(const HeadsOfFile&, const HeadsOfFile&) = default;
+  friend bool operator==(const HeadsOfFile& x, const HeadsOfFile& y) { return x.base == y.base && x.whole == y.whole; }
 };
 /// Asks for the heads of the experiment's file; none: its tensors are not read yet.
 inline std::optional<HeadsOfFile> heads_of_file(const Experiment& experiment) {
@@ -128,8 +129,9 @@ inline std::optional<HeadsOfFile> heads_of_file(const Experiment& experiment) {
   KernelOutput& output = heads.base.loaded;
   if (!input.tensors) return std::nullopt;
   heads.whole = experiment.problem.n >= input.tensors->n;
-  if (heads.whole) heads.base.problem.n = Problem{}.n;
-  heads.base.problem.d = Problem{}.d;
+  heads.open = input.index;
+  if (heads.whole) heads.base.problem.n = Problem{}.n, heads.base.problem.n_k = Problem{}.n_k;
+  heads.base.problem.d = Problem{}.d, heads.base.problem.d_v = Problem{}.d_v;
   heads.base.problem.traced_row = 0;
   input.index = output.index = 0;
   input.digest = output.digest = 0;
