@@ -124,7 +124,7 @@ class Worker {
       error = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
-    answer_ = std::move(answer);
+    if (answer || !shown) answer_ = std::move(answer);  // a published answer stays if the work then failed
     error_ = std::move(error);
     working_ = false;
     return true;

@@ -200,6 +200,19 @@ TEST(Worker, AnErrorIsThrownWhereItIsTakenOnce) {
   EXPECT_EQ(awaited(worker), 3);
 }
 
+TEST(Worker, AFirstAnswerStaysIfTheWorkThenFails) {
+  Squarer worker(
+      [](int x, const Poll&, const Squarer::Publish& publish) -> int {
+        publish(x);
+        throw std::runtime_error("failed");
+      },
+      {});
+  settle(worker, 7);
+  EXPECT_THROW(worker.take(), std::runtime_error);
+  EXPECT_EQ(worker.take(), 7);
+  EXPECT_EQ(worker.take(), std::nullopt);
+}
+
 TEST(Worker, AnErrorIsReplacedByALaterAnswerAndTheOtherWayRound) {
   Squarer worker(not_negative, {});
   settle(worker, -1);
