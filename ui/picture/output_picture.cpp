@@ -146,7 +146,7 @@ void step_cell(Output& o, const GridPlace& way) {
   const View& view = o.session.view;
   if (state.window || !state.result) return;
   const bool pinned = view.cell_row >= 0 && view.cell_col >= 0;
-  const int row = matrix_row(*state.result, pinned ? view.cell_row : o.session.experiment.problem.traced_row);
+  const int row = matrix_row(*state.result, pinned ? view.cell_row : traced_row(o.session.experiment.problem));
   const Cell from{std::max(0, row), pinned ? view.cell_col : 0},
       to = pinned
                ? Cell{std::clamp(from.row + way.row, 0, state.rows - 1), std::clamp(from.col + way.column, 0, state.cols - 1)}

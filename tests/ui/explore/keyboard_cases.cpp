@@ -32,6 +32,16 @@ CASE(keyboard, lock_of_the_colours) {
   });
 }
 
+/// An arrow in the picture pins a cell of the traced row, which is the last one.
+CASE(keyboard, cell_of_the_traced_row) {
+  hand.frames(3);
+  go_to(hand, "Heat map", "picture");
+  hand.key(ImGuiKey_DownArrow, [](Session& s) {
+    s.view.cell_row = s.experiment.problem.traced_row = s.experiment.problem.n - 1;
+    s.view.cell_col = 0;
+  });
+}
+
 /// Tab goes to the name of a curve.
 CASE(keyboard, names_of_curves) {
   hand.frames(3);
