@@ -102,6 +102,7 @@ class Explorer {
     Format format;
   };
 
+  bool has_own_numbers(const Problem& problem) const;
   /// The problem with this input; `numbers` replace the numbers of the former input's heads.
   Problem with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const;
   FileReader::Read reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside = {});

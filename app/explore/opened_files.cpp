@@ -351,10 +351,15 @@ bool has_nameless_tensors(const std::string& files) try {
 
 }  // namespace
 
+/// True if the problem has the numbers that its file gives its head.
+bool Explorer::has_own_numbers(const Problem& problem) const {
+  return problem.input.file == choices_.tensors.file && problem.input.index < choices_.tensors.heads &&
+         loader_.numbers().of_head(problem, problem.input.index) == problem;
+}
+
 /// The problem with this input, and with `numbers` instead of the numbers of the former input's heads.
 Problem Explorer::with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const {
-  if (problem.input.file == choices_.tensors.file && loader_.numbers().of_head(problem, problem.input.index) == problem)
-    problem = loader_.numbers().without(std::move(problem));
+  if (has_own_numbers(problem)) problem = loader_.numbers().without(std::move(problem));
   problem = numbers.of_head(std::move(problem), input.index);
   problem.input = input;
   return input.tensors ? with_shape(problem, input.tensors->shape()) : problem;

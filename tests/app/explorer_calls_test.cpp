@@ -65,6 +65,15 @@ TEST_F(ExplorerCalls, EachHeadHasItsOwnSlope) {
   EXPECT_EQ(problem().scale, 0.5);
 }
 
+TEST_F(ExplorerCalls, AnotherFileIsOpenedAfterAHeadThatIsNotThere) {
+  ASSERT_TRUE(drop(packed()).answer.result);
+  session_.experiment.problem = with_head(problem(), 99);
+  EXPECT_THAT(settled().messages.error, HasSubstr("head index is 99, expected 0 to 7"));
+  EXPECT_TRUE(drop(packed(), "other.pt").answer.result);
+  EXPECT_EQ(problem().scale, 0.5);
+  EXPECT_EQ(problem().input.index, 0);
+}
+
 /// The picture shows dQ of the file for each head. dK and dV summed over heads are judged; the picture shows a's dK and dV.
 TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   testing::SavedDict dict = packed();
