@@ -514,14 +514,14 @@ void Explorer::open_both(ui::Session& session, const std::string& input, const s
   const auto both = [this, input, output, keeps_format, beside,
                      asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
     const FileReader::Then of_input = reading(input, asked)(watch);
-    const ui::TensorFileInfo info = describe_tensors(without_head(input));
+    const CallFiles files(without_head(input));
     Experiment sized = asked;
-    sized.problem = with_shape(asked.problem, info.shape);
     sized.problem.input = parse_input(input);
+    sized.problem = with_shape(sized.problem, files.layer_of(sized.problem.input.index).shape());
     const FileReader::Then of_output = output_reading(output, sized, false, keeps_format)(watch);
     const FileReader::Then of_gradients =
         gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
-    const HeadNumbers numbers({}, CallFiles(without_head(input)));
+    const HeadNumbers numbers({}, files);
     return [this, of_input, of_output, of_gradients, numbers](ui::Session& shown) {
       of_input(shown), of_output(shown), of_gradients(shown);
       tell_found(numbers.found());

@@ -65,6 +65,16 @@ TEST_F(ExplorerCalls, EachHeadHasItsOwnSlope) {
   EXPECT_EQ(problem().scale, 0.5);
 }
 
+TEST_F(ExplorerCalls, AHeadOfALaterSequenceIsOpenedWithItsOutput) {
+  const std::string file = scratch_.write_old("call.pt", packed().bf16s("out", {8, 4, 8}, random(256, 4)).bytes());
+  const PanelInput shown = ExplorerTest::drop({file + ":4"});
+  EXPECT_THAT(shown.messages.error, IsEmpty());
+  EXPECT_EQ(shape_of(problem()), (AttentionShape{5, 6, 8, 8}));
+  ASSERT_TRUE(session_.experiment.loaded.values);
+  EXPECT_EQ(session_.experiment.loaded.index, 4);
+  EXPECT_EQ(session_.experiment.loaded.values->size(), 40U);
+}
+
 TEST_F(ExplorerCalls, AnotherFileIsOpenedAfterAHeadThatIsNotThere) {
   ASSERT_TRUE(drop(packed()).answer.result);
   session_.experiment.problem = with_head(problem(), 99);
