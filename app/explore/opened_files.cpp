@@ -283,20 +283,22 @@ FileReader::Read Explorer::reread_output(const Experiment& e) {
   };
 }
 
+/// Reads Q, K and V again, and the numbers beside them; other numbers that the user chose stay.
 FileReader::Read Explorer::reread_input(const Experiment& e) {
-  return [this, fresh = e.problem.input](const ReadWatch& watch) -> FileReader::Then {
-    Input input = fresh;
-    input.tensors.reset();
-    load_tensors(input, watch);
-    return [this, input](ui::Session& shown) {
+  return [this, asked = e.problem.input](const ReadWatch& watch) -> FileReader::Then {
+    if (asked.kind != InputKind::tensors) return [](ui::Session&) {};
+    const CallFiles files(asked.file);
+    return [this, input = files.input(asked.index, watch), numbers = HeadNumbers({}, files)](ui::Session& shown) {
       Problem& problem = shown.experiment.problem;
-      const Input& now = problem.input;
-      if (!input.tensors || now.kind != input.kind || now.file != input.file || now.index != input.index || now == input)
-        return;
+      const Problem before = problem;
+      if (before.input.kind != input.kind || before.input.file != input.file || before.input.index != input.index) return;
+      if (has_own_numbers(before) || choices_.tensors.file != input.file)
+        problem = numbers.of_head(loader_.numbers().without(problem), input.index);
       problem.input = input;
       problem = fitted(problem, input.tensors->shape());
+      loader_.try_again();
       loader_.loaded(input);
-      tell("Q, K and V were rewritten and have been read again.");
+      if (problem != before) tell("Q, K and V were rewritten and have been read again.");
     };
   };
 }
@@ -400,7 +402,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
       shown.experiment.problem = with_input(shown.experiment.problem, input, numbers);
-      if (input.tensors) loader_.loaded(input);
+      if (input.tensors) loader_.try_again(), loader_.loaded(input);
       shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);

@@ -33,6 +33,19 @@ class ExplorerCalls : public ExplorerTest {
     dict.ints("cu_seqlens_q", {3}, {0, 3, 8}).ints("cu_seqlens_k", {3}, {0, 4, 10});
     return dict.value("causal", testing::SavedDict::boolean(true)).value("softmax_scale", testing::SavedDict::real(0.5));
   }
+  /// A call of this many heads, tokens and columns of 8, with its output.
+  static testing::SavedDict square(int heads, int tokens, double scale = 0.5) {
+    testing::SavedDict dict;
+    std::uint64_t seed = 1;
+    for (const char* const name : {"q", "k", "v", "out"})
+      dict.bf16s(name, {1, heads, tokens, 8}, random(heads * tokens * 8, seed++));
+    return dict.value("softmax_scale", testing::SavedDict::real(scale));
+  }
+  /// Updates the explorer until this holds.
+  template <class Holds>
+  bool updated_until(Holds holds) {
+    return testing::eventually([&] { return explorer_.update(session_), holds(); });
+  }
   const Problem& problem() const { return session_.experiment.problem; }
 };
 
@@ -82,6 +95,34 @@ TEST_F(ExplorerCalls, AnotherFileIsOpenedAfterAHeadThatIsNotThere) {
   EXPECT_TRUE(drop(packed(), "other.pt").answer.result);
   EXPECT_EQ(problem().scale, 0.5);
   EXPECT_EQ(problem().input.index, 0);
+}
+
+/// The list of heads and the numbers are those of the new file.
+TEST_F(ExplorerCalls, ARewrittenCallBringsItsHeadsAndNumbers) {
+  for (const int heads : {8, 2}) {
+    const std::string name = std::to_string(heads) + ".pt";
+    EXPECT_EQ(drop(square(4, 6), name).choices.tensors.heads, 4);
+    EXPECT_EQ(problem().scale, 0.5);
+    scratch_.write(name, square(heads, 6, 0.25).bytes());
+    EXPECT_TRUE(updated_until([&] { return problem().scale == 0.25; }));
+    EXPECT_EQ(explorer_.panel_input().choices.tensors.heads, heads);
+    EXPECT_EQ(explorer_.panel_input().choices.tensors.head_names.size(), static_cast<std::size_t>(heads));
+  }
+}
+
+TEST_F(ExplorerCalls, ARewrittenCallKeepsAScaleOfTheUser) {
+  drop(square(4, 6));
+  session_.experiment.problem.scale = 3;
+  settled();
+  scratch_.write("call.pt", square(8, 6, 0.25).bytes());
+  EXPECT_TRUE(updated_until([&] { return explorer_.panel_input().choices.tensors.heads == 8; }));
+  EXPECT_EQ(problem().scale, 3);
+}
+
+TEST_F(ExplorerCalls, AReopenedCallIsListedAnew) {
+  EXPECT_EQ(drop(square(4, 6)).choices.tensors.heads, 4);
+  EXPECT_EQ(drop(square(8, 6, 0.25)).choices.tensors.heads, 8);
+  EXPECT_EQ(problem().scale, 0.25);
 }
 
 /// The picture shows dQ of the file for each head. dK and dV summed over heads are judged; the picture shows a's dK and dV.
