@@ -228,9 +228,9 @@ std::vector<std::string> read_with_answers(const Experiment& e, const ui::Kernel
 /// Watches the files of the session.
 void Explorer::watch_files(const Experiment& e) {
   std::vector<std::string> files;
-  if (has_loaded(e) && e.loaded.values) files = watched_files(e.loaded.file);
+  if (has_loaded(e)) files = watched_files(e.loaded.file);
   for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
-    if (e.backward.on && gradient->values) files.push_back(gradient_file(gradient->file));
+    if (e.backward.on && !gradient->file.empty()) files.push_back(gradient_file(gradient->file));
   std::ranges::copy(read_with_answers(e, gradient_files_), std::back_inserter(files));
   if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
     for (std::string& file : watched_files(e.problem.input.file))
@@ -239,11 +239,18 @@ void Explorer::watch_files(const Experiment& e) {
   if (files != watched_) watch_.watch(watched_ = files);
 }
 
-/// Reads rewritten files again. A file that cannot be read may be half written; the session then stays unchanged.
+/// Reads rewritten files again, an input before its output, which may have another number of tokens. A file that cannot be read
+/// may be half written; the session then stays unchanged.
 void Explorer::read_rewritten(ui::Session& session) {
-  const std::vector<std::string> changed = watch_.take();
+  std::vector<std::string> changed = watch_.take();
   if (!changed.empty()) side_.forget_files();
   const Experiment& e = session.experiment;
+  const auto is_in = [](const std::string& spec, const std::string& file) {
+    const std::vector<std::string> files = watched_files(spec);
+    return std::ranges::find(files, file) != files.end();
+  };
+  std::stable_partition(changed.begin(), changed.end(),
+                        [&](const std::string& file) { return is_in(e.problem.input.file, file); });
   for (const std::string& file : changed) {
     if (file == choices_.missing) {
       loader_.try_again();
@@ -252,25 +259,34 @@ void Explorer::read_rewritten(ui::Session& session) {
     const auto failed = [this, file](const std::string& sentence) {
       messages_.notice = file_name(file) + " was rewritten, but cannot be read yet: " + sentence;
     };
-    const auto is_of = [&](const std::string& spec) {
-      const std::vector<std::string> files = watched_files(spec);
-      return std::ranges::find(files, file) != files.end();
-    };
-    const bool is_output = has_loaded(e) && is_of(e.loaded.file);
-    if (is_output) files_.read(reread_output(e), failed);
+    const bool is_output = has_loaded(e) && is_in(e.loaded.file, file);
     const bool is_d_o = gradient_file(e.backward.d_o_file.file) == file,
                is_d_lse = gradient_file(e.backward.d_lse_file.file) == file;
-    if (is_d_o) files_.read(reread_gradient(e, false), failed);
-    if (is_d_lse) files_.read(reread_gradient(e, true), failed);
     const std::vector<std::string> computed = read_with_answers(e, gradient_files_);
     const bool is_computed = std::ranges::find(computed, file) != computed.end();
     if (is_computed) tell(file_name(file) + " was rewritten and is read again.");
-    if (!(is_output || is_d_o || is_d_lse || is_computed) || is_of(e.problem.input.file)) files_.read(reread_input(e), failed);
+    if (!(is_output || is_d_o || is_d_lse || is_computed) || is_in(e.problem.input.file, file))
+      files_.read(reread_input(e), failed);
+    const auto reread_results = [this, e, is_output, is_d_o, is_d_lse, failed](ui::Session& shown) {
+      Experiment now = e;
+      now.problem = shown.experiment.problem;
+      if (is_output) files_.read(reread_output(now), failed);
+      if (is_d_o) files_.read(reread_gradient(now, false), failed);
+      if (is_d_lse) files_.read(reread_gradient(now, true), failed);
+    };
+    if (is_output || is_d_o || is_d_lse) files_.read([reread_results](const ReadWatch&) { return reread_results; }, failed);
   }
 }
 
+namespace {
+
+/// The same output without its values.
+KernelOutput unread(const KernelOutput& output) { return with_head(with_head(output, -1), output.index); }
+
+}  // namespace
+
 FileReader::Read Explorer::reread_output(const Experiment& e) {
-  return [this, fresh = with_head(with_head(e.loaded, -1), e.loaded.index), n = e.problem.n,
+  return [this, fresh = unread(e.loaded), n = e.problem.n,
           d = value_columns(e.problem)](const ReadWatch& watch) -> FileReader::Then {
     KernelOutput output = fresh;
     load_kernel_output(output, n, d, watch);
@@ -295,7 +311,11 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
       if (has_own_numbers(before) || choices_.tensors.file != input.file)
         problem = numbers.of_head(loader_.numbers().without(problem), input.index);
       problem.input = input;
-      problem = fitted(problem, input.tensors->shape());
+      const bool was_whole = before.input.tensors && shape_of(before) == before.input.tensors->shape();
+      problem = was_whole ? with_shape(problem, input.tensors->shape()) : fitted(problem, input.tensors->shape());
+      Backward& backward = shown.experiment.backward;
+      for (KernelOutput* const result : {&shown.experiment.loaded, &backward.d_o_file, &backward.d_lse_file})
+        if (shape_of(problem) != shape_of(before)) *result = unread(*result);
       loader_.try_again();
       loader_.loaded(input);
       if (problem != before) tell("Q, K and V were rewritten and have been read again.");
@@ -305,8 +325,7 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
 
 FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
   const KernelOutput& of_now = of_lse ? e.backward.d_lse_file : e.backward.d_o_file;
-  return [this, fresh = with_head(with_head(of_now, -1), of_now.index), problem = e.problem,
-          of_lse](const ReadWatch& watch) -> FileReader::Then {
+  return [this, fresh = unread(of_now), problem = e.problem, of_lse](const ReadWatch& watch) -> FileReader::Then {
     KernelOutput gradient = fresh;
     load_gradient(gradient, problem, of_lse, watch);
     return [this, gradient, of_lse](ui::Session& shown) {

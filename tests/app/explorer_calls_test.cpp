@@ -125,6 +125,37 @@ TEST_F(ExplorerCalls, AReopenedCallIsListedAnew) {
   EXPECT_EQ(problem().scale, 0.25);
 }
 
+/// All tokens of the new file are shown, with its output.
+TEST_F(ExplorerCalls, ARewrittenCallMayHaveAnotherLength) {
+  for (const int tokens : {12, 5}) {
+    const std::string name = std::to_string(tokens) + ".pt";
+    ASSERT_TRUE(drop(square(4, 8), name).answer.result);
+    scratch_.write(name, square(4, tokens).bytes());
+    const KernelOutput& loaded = session_.experiment.loaded;
+    const auto size = static_cast<std::size_t>(tokens) * 8;
+    EXPECT_TRUE(updated_until([&] { return problem().n == tokens && loaded.values && loaded.values->size() == size; }));
+    const PanelInput shown = settled();
+    EXPECT_THAT(shown.messages.error, IsEmpty());
+    EXPECT_THAT(shown.messages.notice, Not(HasSubstr("cannot be read yet")));
+    EXPECT_EQ(shown.answer.result->experiment.problem.n, tokens);
+  }
+}
+
+/// The output is rewritten after its input.
+TEST_F(ExplorerCalls, AnOutputThatNoLongerFitsIsAwaited) {
+  const auto drawn = [](int tokens) { return npy_of("(" + std::to_string(tokens) + ", 8)", random(tokens * 8, 5)); };
+  const std::string o = scratch_.write_old("o.npy", drawn(8));
+  ExplorerTest::drop({scratch_.write_old("call.pt", square(1, 8).bytes()), o});
+  const KernelOutput& loaded = session_.experiment.loaded;
+  ASSERT_TRUE(loaded.values);
+  EXPECT_EQ(loaded.file, o);
+  scratch_.write("call.pt", square(1, 5).bytes());
+  EXPECT_TRUE(updated_until([&] { return problem().n == 5; }));
+  EXPECT_FALSE(loaded.values) << "the old output has 8 rows";
+  scratch_.write("o.npy", drawn(5));
+  EXPECT_TRUE(updated_until([&] { return loaded.values && loaded.values->size() == 40; }));
+}
+
 /// The picture shows dQ of the file for each head. dK and dV summed over heads are judged; the picture shows a's dK and dV.
 TEST_F(ExplorerCalls, SumsOverAGroupAreJudgedAndNotShown) {
   testing::SavedDict dict = packed();
