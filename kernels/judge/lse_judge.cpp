@@ -197,8 +197,7 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   LseRows found{.lse = log_sum_exps(j, rows, states), .max = states.m, .error = {}};
   const std::vector<double> lengths = row_lengths(inputs.q, problem.d);
   const double unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
-  double longest = 0;
-  for (const double length : row_lengths(inputs.k, problem.d)) longest = std::max(longest, length);
+  const double longest = longest_of(row_lengths(inputs.k, problem.d));
   for (std::size_t i = 0; i < found.lse.size(); ++i) {
     const double score =
         std::abs(scale_of(problem)) * lengths[i] * longest + std::abs(problem.alibi) * std::max(problem.n, key_count(problem));

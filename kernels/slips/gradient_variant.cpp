@@ -267,8 +267,7 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
 GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
                            const StopSign& stop) {
   const AttentionShape shape = x.shape();
-  const double longest_k = shape.n_k > 0 ? *std::ranges::max_element(x.k_length) : 0,
-               of_P = std::max(epsilon(rounding.format) / 2, of_sums);
+  const double longest_k = longest_of(x.k_length), of_P = std::max(epsilon(rounding.format) / 2, of_sums);
   const auto n = at(shape.n);
   GradientRows r{.o = {shape.n, shape.d_v, std::vector<double>(n * at(shape.d_v))},
                  .max = std::vector<double>(n, -infinity),

@@ -319,6 +319,13 @@ std::vector<double> row_lengths(const std::vector<double>& x, int columns) {
   return lengths;
 }
 
+double longest_of(const std::vector<double>& lengths) {
+  double longest = 0;
+  for (const double length : lengths)
+    if (std::isfinite(length)) longest = std::max(longest, length);
+  return longest;
+}
+
 std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns) {
   constexpr int block = 8;  // rows per block, whose columns are written together
   std::vector<double> y(x.size());

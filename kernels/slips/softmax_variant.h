@@ -24,6 +24,8 @@ inline double square(double x) { return x * x; }
 double length_of(const double* x, int count);
 /// The same of each row of `columns` numbers.
 std::vector<double> row_lengths(const std::vector<double>& x, int columns);
+/// The largest finite length, or 0: keys that no query sees may be infinite or NaN.
+double longest_of(const std::vector<double>& lengths);
 /// A rows x columns matrix, column by column.
 std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns);
 

@@ -80,6 +80,26 @@ TEST(GradientJudge, AWrongOutputIsTold) {
   EXPECT_FALSE(judge_gradients(of_that).rounded());
 }
 
+/// A key that no query sees may hold an infinity or NaN: right gradients pass, and wrong ones do not.
+TEST(GradientJudge, HiddenKeysLeaveTheToleranceAsItIs) {
+  const GradientCall call = gradient_call({.shape = {60, 150, 32, 32}}, window(40), bf16, 3);
+  JudgedGradients right = gradients_of(call, GradientKind::flash);
+  Tensors t = *right.heads[0];
+  for (const double x : {infinity, std::nan("")}) {
+    t.k[0] = x;
+    right.heads[0] = std::make_shared<const Tensors>(t);
+    const GroupJudgement judged = judge_gradients(right);
+    EXPECT_TRUE(judged.rounded()) << x << ": " << said(judged);
+    JudgedGradients wrong = right;
+    for (GivenGradient* g : {&wrong.dq, &wrong.dk, &wrong.dv}) {
+      Values values = *g->values[0];
+      for (double& y : values) y = round(bf16, 1.5 * y);
+      g->values[0] = std::make_shared<const Values>(std::move(values));
+    }
+    for (const TensorJudgement& tensor : judge_gradients(wrong).tensors) EXPECT_FALSE(tensor.found.rounded) << x;
+  }
+}
+
 TEST(GradientJudge, WhichTensorsAreWrongNarrowsTheCause) {
   const auto of = [](bool dq, bool dk, bool dv) {
     GroupJudgement judged;

@@ -149,6 +149,21 @@ TEST(LseJudge, RowsWithoutKeys) {
   EXPECT_FALSE(judge_lse(given_lse(p, bf16, values))[0].rounded) << "it has keys";
 }
 
+/// A key that no query sees may hold an infinity or NaN: right numbers pass, and wrong ones do not.
+TEST(LseJudge, HiddenKeysLeaveTheToleranceAsItIs) {
+  Problem p = problem_in(bf16, AttentionShape::square(60, 16), {Mask::Kind::right_padding, 20}, 1);
+  const Values right = plain_lse(seen(p), bf16, {});
+  Values wrong = right;
+  wrong[30] += 1;
+  Tensors t = *p.input.tensors;
+  for (const double x : {infinity, std::nan("")}) {
+    t.k[59 * 16] = x;
+    p.input = testing::given(t);
+    EXPECT_TRUE(judge_lse(given_lse(p, bf16, right))[0].rounded) << x;
+    EXPECT_FALSE(judge_lse(given_lse(p, bf16, wrong))[0].rounded) << x;
+  }
+}
+
 struct LseSlipCase {
   const char *kind, *words;
   std::function<void(Problem&)> wrong;                              ///< changes the kernel's problem
