@@ -31,7 +31,7 @@ std::vector<double> all_numbers(const NamedTensor& t) {
   if (!std::in_range<int>(count))
     throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected fewer than 2^31");
   const StoredTensor& stored = numeric(t).tensor;
-  if (stored.fortran_order) throw std::runtime_error(stored.label + " is in Fortran order, expected C order");
+  refuse_fortran_order(stored);
   return read_flat(*t.file, stored, 0, static_cast<int>(count));
 }
 

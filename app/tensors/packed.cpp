@@ -123,7 +123,7 @@ TokenStore store_of(const NamedTensor& t, HeadOrder order, std::uint64_t d) {
   const std::vector<std::uint64_t>& shape = readable(t).tensor.shape;
   const std::size_t rank = shape.size();
   const bool flat = order == HeadOrder::side_by_side && d > 0;
-  if (t.tensor.fortran_order) refuse_packed(t, " is in Fortran order, expected C order");
+  refuse_fortran_order(t.tensor);
   const auto size = [&](std::size_t from_end) { return from_end > rank ? 1 : shape[rank - from_end]; };
   std::uint64_t pages = size(flat ? 3 : 4), n = size(2), heads = size(3), columns = size(1);
   if (order == HeadOrder::tokens_first && rank > 2) std::swap(n, heads);
@@ -390,6 +390,7 @@ PackedTables packed_tables(const TensorSet& set, const PackedSpecs& specs, const
 
 std::pair<NamedTensor, NamedTensor> split_kv(const NamedTensor& both, bool blocks_first) {
   const std::vector<std::uint64_t>& shape = readable(both).tensor.shape;
+  refuse_fortran_order(both.tensor);
   const bool outer = shape.size() >= 4 && shape[0] == 2, inner = shape.size() >= 4 && shape[1] == 2;
   if (!outer && !inner) refuse_shape(both.tensor, "[2, ...] or [blocks, 2, ...]");
   const std::size_t axis = inner && (blocks_first || !outer) ? 1 : 0;

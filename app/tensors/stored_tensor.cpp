@@ -106,6 +106,11 @@ void refuse_shape(const StoredTensor& t, const std::string& expected) {
   throw std::runtime_error(t.label + " has shape " + shape_text(t.shape) + ", expected " + expected);
 }
 
+void refuse_fortran_order(const StoredTensor& t) {
+  if (t.fortran_order && std::ranges::count_if(t.shape, [](std::uint64_t size) { return size > 1; }) > 1)
+    throw std::runtime_error(t.label + " is in Fortran order, expected C order");
+}
+
 std::uint64_t byte_count(const std::vector<std::uint64_t>& shape, int element_bytes, const std::string& label) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 62;
   auto bytes = static_cast<std::uint64_t>(element_bytes);

@@ -97,5 +97,7 @@ std::vector<double> read_flat(const InputFile& file, StoredTensor tensor, std::u
 std::string shape_text(const std::vector<std::uint64_t>& shape);
 /// Throws std::runtime_error that names the tensor, its shape and what was expected.
 [[noreturn]] void refuse_shape(const StoredTensor& tensor, const std::string& expected);
+/// Throws std::runtime_error that names the tensor if its numbers lie in Fortran order and not in C order as well.
+void refuse_fortran_order(const StoredTensor& tensor);
 
 }  // namespace attoscope::app

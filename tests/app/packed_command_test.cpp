@@ -208,6 +208,14 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
   expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
 }
 
+/// K and V lie in turn in a tensor of both in Fortran order.
+TEST(PackedCommand, KAndVInFortranOrderAreRefused) {
+  const TemporaryDirectory scratch;
+  const std::string one = scratch.write("one.npy", npy_of("(2, 3, 4)", floats_of(24))),
+                    kv = scratch.write("kv.npy", npy(npy_header("<f4", "(2, 2, 3, 4)", "True"), raw(floats_of(48))));
+  expect_refused({"judge", "--q", one, "--kv", kv, "--o", one}, 1, "kv.npy is in Fortran order, expected C order");
+}
+
 /// A file may hold a table that the command does not name, but a window would read: the verdict has no link.
 TEST(PackedCommand, IsJudgedWithoutALinkWhereTheWindowWouldReadAnotherTable) {
   const TemporaryDirectory scratch;
