@@ -506,6 +506,14 @@ std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {
   const Place& place = places_[static_cast<std::size_t>(layer_index(head))];
   if (!place.call) return nullptr;
   const Layer& layer = layer_of(head);
+  const TokenRun& own = place.call->sequences[place.index].k;
+  const bool is_all =
+      own.first == 0 && own.pages.empty() && static_cast<std::uint64_t>(own.count) == place.call->parts[1].tokens();
+  const auto is_of_tokens = [&](int of) {
+    const std::optional<OpenedScale>& scale = part(layer, of).scale;
+    return scale && scale->stored.shape.n > 1;
+  };
+  if (!is_all && (is_of_tokens(1) || is_of_tokens(2))) return nullptr;  // the scale is that of the sequence's tokens alone
   return app::stored_keys(*place.call, place.index, layer.shape(), [&](const Sequence& all, int part) {
     const CallPart stored{place.call->tensor(all, part), {}, this->part(layer, part).scale};
     return read_scaled_head(stored, place.call->shape(all, part), place_of(head, part));

@@ -216,6 +216,27 @@ TEST(PackedCommand, KAndVInFortranOrderAreRefused) {
   expect_refused({"judge", "--q", one, "--kv", kv, "--o", one}, 1, "kv.npy is in Fortran order, expected C order");
 }
 
+/// A scale per token fits the tokens of a sequence: keys of other sequences cannot be read with it.
+TEST(PackedCommand, KeysOfAllSequencesHaveNoScalePerTokenOfOne) {
+  const TemporaryDirectory scratch;
+  const std::string bytes(80, '\1');
+  const auto stored = [&](const std::vector<std::int32_t>& bounds, const FileTensor& scale) {
+    return CallFiles(
+               TensorSpec(written(
+                   scratch,
+                   {{"q", "F32", "[10,2,4]", numbers(80)}, {"k", "I8", "[10,2,4]", bytes}, {"v", "I8", "[10,2,4]", bytes}},
+                   {ints("cu_seqlens_q", bounds), scale, counted("v_scale", {1}, [](int) { return 2; })})))
+        .stored_keys(0);
+  };
+  const auto number = [](int i) { return i + 1; };
+  EXPECT_EQ(stored({0, 5, 10}, counted("k_scale", {2, 5}, number)), nullptr);
+  for (const auto& all :
+       {stored({0, 10}, counted("k_scale", {2, 10}, number)), stored({0, 5, 10}, counted("k_scale", {2}, number))}) {
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(all->all->n_k, 10);
+  }
+}
+
 /// A file may hold a table that the command does not name, but a window would read: the verdict has no link.
 TEST(PackedCommand, IsJudgedWithoutALinkWhereTheWindowWouldReadAnotherTable) {
   const TemporaryDirectory scratch;
