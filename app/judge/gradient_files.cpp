@@ -80,6 +80,7 @@ void GradientFiles::open_sink(const std::string& spec) {
   for (const std::uint64_t size : t.shape) count *= size;
   if (count != static_cast<std::uint64_t>(q.heads))
     refuse_shape(t, "one number for each of " + std::to_string(q.heads) + " heads");
+  refuse_fortran_order(t);
   t.shape = {1, count};
   dsink_ = read_head(*part.tensor.file, t, {HeadOrder::heads_first, 1, 1, 1, q.heads}, 0);
 }

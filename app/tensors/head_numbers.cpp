@@ -50,6 +50,7 @@ Numbers numbers_of(const NamedTensor& tensor) {
   const StoredTensor& t = numeric(tensor).tensor;
   const std::uint64_t count = count_of(t);
   if (count == 0 || count > most_numbers) refuse_shape(t, "a number for each head");
+  refuse_fortran_order(t);
   Numbers texts;
   for (const double x : read_flat(*tensor.file, t, 0, static_cast<int>(count))) texts.push_back(fmt::format("{}", x));
   return texts;

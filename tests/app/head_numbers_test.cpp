@@ -174,9 +174,11 @@ TEST_F(HeadNumbers, TheMaskIsToldByTheValueItIsFrom) {
 
 TEST_F(HeadNumbers, AreRefusedInASentence) {
   const std::string file = scratch_.write("call.safetensors", safetensors(call_of({{}}))),
-                    three = scratch_.write("three.npy", npy_of("(3,)", Floats{1, 2, 3}));
+                    three = scratch_.write("three.npy", npy_of("(3,)", Floats{1, 2, 3})),
+                    turned = scratch_.write("turned.npy", npy(npy_header("<f4", "(2, 4)", "True"), raw(Floats(8, 1))));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"--alibi", "1,2,3"}, "--alibi holds 3 numbers, expected 4, one for each head, or 8, those of 2 batches"},
+      {{"--alibi", turned}, "turned.npy is in Fortran order, expected C order"},
       {{"--sink", three}, "--sink holds 3 numbers, expected 4"},
       {{"--scale", "1,2,x,1"}, "--scale is 'x', expected"},
       {{"--scale", "1,2,0,1"}, "--scale is '0', expected a finite number above 0"},

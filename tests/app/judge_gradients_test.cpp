@@ -173,6 +173,9 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   expect_refused(no_sink, 1, "the call has no sink, expected --sink");
   files.write("dsink", "(3,)", {1, 2, 3});
   expect_refused(files.command({"do", "dsink"}), 1, "one number for each of 2 heads");
+  const Files four(std::vector<GradientMistake>(2));
+  four.scratch.write("dsink.npy", npy(npy_header("<f4", "(2, 2)", "True"), raw(floats_of(4))));
+  expect_refused(four.command({"do", "dsink"}), 1, "dsink.npy is in Fortran order, expected C order");
   expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");
 }
 
