@@ -80,6 +80,7 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
                             const HeadShape& q) {
   const auto [text, said] = with_order(spec);
   const CallPart part = tensor_of_option(text, option, usual_names);
+  refuse_fortran_order(part.tensor.tensor);
   HeadShape wanted = q;
   if (said) wanted.order = *said;
   if (std::optional<RowNumbers> found = row_numbers(part, wanted);
@@ -102,6 +103,7 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
     throw std::runtime_error(std::string(option) + " " + in_quotes(spec) +
                              " names an order, which packed and paged calls share with Q: expected " + in_quotes(text));
   const CallPart part = tensor_of_option(spec, option, usual_names);
+  refuse_fortran_order(part.tensor.tensor);
   if (std::optional<RowNumbers> found = row_numbers_of(part, call)) return *std::move(found);
   refuse_shape(part.tensor.tensor, "(heads, total), (total, heads) or (sequences, heads, n) with " +
                                        std::to_string(layer.q.heads) + " heads and the tokens of q's " +

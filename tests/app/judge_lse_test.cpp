@@ -204,6 +204,13 @@ TEST(JudgeLseCommand, AsksForTheOrderWhereBothFit) {
   EXPECT_EQ(open_row_numbers(file + "[n h]", "--lse", lse_names, q).of(1), (Values{1, 5, 9, 13}));
 }
 
+TEST(JudgeLseCommand, RefusesFortranOrder) {
+  const LseFiles files;
+  const std::string lse =
+      files.scratch.write("lse.npy", npy(npy_header("<f4", "(2, 3, 48)", "True"), files.bytes_of(files.lse)));
+  expect_refused(files.command({"--lse", lse}), 1, "lse.npy is in Fortran order, expected C order");
+}
+
 /// Random shapes are accepted or refused; an accepted shape has one number per query.
 TEST(JudgeLseCommand, EveryShapeIsTakenOrNot) {
   Dice dice(3);
