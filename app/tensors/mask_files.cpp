@@ -91,7 +91,10 @@ MaskFiles::MaskFiles(const MaskSources& x, const MaskedCall& call) : call_(call)
   documents_ = numeric(open_tensor(mask_spec(x.documents).ref, document_names));
   const std::vector<std::uint64_t>& s = documents_.tensor.shape;
   const auto keys = static_cast<std::uint64_t>(call.n_k), batch = static_cast<std::uint64_t>(call.batch);
-  if (s.empty() || s.size() > 2 || s.back() != keys || (s.size() == 2 && s[0] != batch && s[0] != 1) || call.n > call.n_k)
+  if (call.n > call.n_k)
+    throw std::runtime_error(documents_.tensor.label + " cuts a call of " + std::to_string(call.n) + " queries and " +
+                             std::to_string(call.n_k) + " keys into documents, expected no more queries than keys");
+  if (s.empty() || s.size() > 2 || s.back() != keys || (s.size() == 2 && s[0] != batch && s[0] != 1))
     refuse_shape(documents_.tensor, "[n_k] or [b, n_k], here [" + std::to_string(keys) + "] or [" + std::to_string(batch) +
                                         ", " + std::to_string(keys) + "]");
 }

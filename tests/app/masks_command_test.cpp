@@ -240,6 +240,15 @@ TEST(MasksCommand, WhatIsARuleIsSaid) {
             attoscope({"heads", files, "--mask", "causal", "--no-cache", "--csv", "-"}).out);
 }
 
+TEST(MasksCommand, DocumentsNeedAKeyForEachQuery) {
+  const Call call(1, 1, 8, 8);
+  call.write("o", call.shape(), call.q);
+  for (const char* const part : {"k", "v"}) call.write(part, "(1, 1, 4, 8)", floats_of(32));
+  const std::string ids = call.write_bits("ids", "(4,)", std::string(32, '\0'), "<i8");
+  EXPECT_THAT(call.judged({"--document-ids", ids}, 1).err,
+              HasSubstr("ids.npy cuts a call of 8 queries and 4 keys into documents, expected no more queries than keys"));
+}
+
 TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
   const Call call(8, 1, 8, 8);
   call.output([](int, int, int, int) { return true; });
