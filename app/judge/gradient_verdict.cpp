@@ -144,7 +144,8 @@ class Worst {
  private:
   void take_tensor(int group, int first_head, const TensorJudgement& t) {
     auto known = std::ranges::find(all_.tensors, t.tensor, &CallTensor::tensor);
-    if (known == all_.tensors.end()) known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t});
+    if (known == all_.tensors.end())
+      known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t, .head = first_head + t.head});
     known->rounded = known->rounded && t.found.rounded;
     const bool worse = known->worst.found.rounded != t.found.rounded ? !t.found.rounded : t.found.ratio > known->ratio;
     if (worse) known->worst = t, known->head = first_head + t.head;

@@ -77,6 +77,15 @@ TEST(JudgeGradients, RightOnesAreRounded) {
   EXPECT_EQ(attoscope(files.command({"do", "dq", "dk", "dv"})).code, 3) << "without dL the gradients are wrong";
 }
 
+/// Gradients of dO = 0 are 0 without an error; they are those of the chosen head's group all the same.
+TEST(JudgeGradients, ExactOnesNameTheirHead) {
+  const Files files(std::vector<GradientMistake>(3));
+  const std::vector<double> zeros(6 * Files::n * Files::d);
+  for (const char* const part : {"do", "dq"}) files.write(part, shape(6, Files::n, Files::d), zeros);
+  const json told = json_of(files.command({"do", "dq"}, {"--head", "5"}));
+  expect_holds(told["gradients"], R"([{"tensor": "dq", "verdict": "rounded", "ratio": 0, "head": 4}])");
+}
+
 TEST(JudgeGradients, WithoutThemNothingIsSaid) { EXPECT_FALSE(json_of(Files().command({})).contains("gradients")); }
 
 TEST(JudgeGradients, ASlipIsNamedAndTheCauseNarrowed) {
