@@ -122,7 +122,7 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
 }
 
 /// A sentence that proposes the other order of heads and tokens, if the output is only rounded when read so; "" if it is not,
-/// or if the shapes do not allow that order.
+/// or if the shapes or the numbers of heads do not allow that order.
 std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
   const bool behind = files.order() != HeadOrder::tokens_first;
   sources.layout = HeadLayout{behind ? HeadOrder::tokens_first : HeadOrder::heads_first};
@@ -137,6 +137,8 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
     for (int head = first; head < end; ++head)
       if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return "";
   } catch (const std::runtime_error&) {
+    return "";
+  } catch (const std::invalid_argument&) {  // a list of numbers does not fit the other number of heads
     return "";
   } catch (const Stopped&) {
     return "";

@@ -421,10 +421,14 @@ TEST_F(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
   const auto tensor = [&](const char* name) {
     return scratch_.write(std::string(name) + ".npy", npy_of("(8, 5, 8)", last_numbers<double>(call.file(name), 320)));
   };
-  const Outcome outcome =
-      attoscope({"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"});
-  EXPECT_EQ(outcome.code, 3);
-  EXPECT_THAT(outcome.out, Not(HasSubstr("--layout")));
+  for (const std::vector<std::string>& numbers :
+       {std::vector<std::string>{},
+        std::vector<std::string>{"--alibi", "1,0.5,0.25,0.125,0"}}) {  // five heads, and eight in the other layout
+    const Outcome outcome = attoscope(with(
+        {"judge", "--q", tensor("q"), "--k", tensor("k"), "--v", tensor("v"), "--o", tensor("q"), "--layout", "nhd"}, numbers));
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("--layout")));
+  }
 }
 
 }  // namespace
