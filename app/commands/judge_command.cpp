@@ -158,13 +158,30 @@ std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const Jud
   return std::optional<GradientFiles>(std::in_place, found, call);
 }
 
+/// True if an option names a gradient.
+bool names_gradients(const JudgeArguments& x) {
+  return std::ranges::any_of(gradient_options,
+                             [&](const FileOption& o) { return o.file != &GradientSpecs::lse && !(x.*o.file).empty(); });
+}
+
 /// Opened files of the gradients; empty if there are none.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
-  const bool any = std::ranges::any_of(
-      gradient_options, [&](const FileOption& o) { return o.file != &GradientSpecs::lse && !(x.*o.file).empty(); });
-  if (!any) return gradients_beside(x, files);
+  if (!names_gradients(x)) return gradients_beside(x, files);
   if (!x.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
   return std::optional<GradientFiles>(std::in_place, x, files.files());
+}
+
+/// Judges the gradients. If no option names them and they cannot be judged, returns nothing, and `call` gets a sentence.
+std::optional<CallGradients> judged_gradients(const JudgeArguments& x, const GradientFiles& given, const JudgedFiles& files,
+                                              CallJudgement& call, int threads) {
+  try {
+    return judged(threads, [&](const Options& o) { return judge_gradients_of(given, question_of(x, files), call, o); });
+  } catch (const UnjudgedGradients& error) {
+    if (names_gradients(x)) throw;
+    std::string& second = call.sentences[1];
+    second += fmt::format("{}The gradients in {} are not judged: {}.", second.empty() ? "" : " ", x.input, error.what());
+    return {};
+  }
 }
 
 bool is_unexplained(const CallJudgement& call) {
@@ -184,8 +201,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   if (is_unexplained(call))
     if (std::string advice = other_reading(x, sources, files, threads); !advice.empty()) call.sentences[2] = std::move(advice);
   std::optional<CallGradients> gradients;
-  if (given)
-    gradients = judged(threads, [&](const Options& o) { return judge_gradients_of(*given, question_of(x, files), call, o); });
+  if (given) gradients = judged_gradients(x, *given, files, call, threads);
   if (gradients && !gradients->incomparable.empty()) throw std::runtime_error(gradients->incomparable);
   if (gradients) call.sentences = with_gradients(call, *gradients);
   std::optional<CallLse> lse;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <stdexcept>
 
 #include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
@@ -205,7 +204,7 @@ std::vector<std::vector<SinkGradient>> sinks_of_others(const GradientFiles& file
   const int first = files.groups_of_sequence();
   if (files.dsink_of(0).empty() || files.groups() == first) return {};
   if (static_cast<int>(judged.size()) < files.groups())
-    throw std::runtime_error("--dsink is the sum over all batches and sequences, expected no --head");
+    throw UnjudgedGradients("dSink is the sum over all batches and sequences, expected no --head");
   std::vector<std::vector<SinkGradient>> sums(static_cast<std::size_t>(first));
   for (int group = first; group < files.groups(); ++group) {
     const std::vector<SinkGradient> own = sink_gradients(group_of(files, question, call, group), options);
@@ -243,10 +242,10 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
                                  const Options& options) {
   const Format& d = call.claim.format;
   if (d != fp32 && d != bf16 && d != fp16)
-    throw std::runtime_error("D is " + name(d) +
-                             ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
+    throw UnjudgedGradients("D is " + name(d) +
+                            ", expected fp32, bf16 or fp16 where gradients are judged (--format names another)");
   if (!files.dsink_of(0).empty() && !question.problem_of(0).sink)
-    throw std::runtime_error("dSink was given and the call has no sink, expected --sink, or a tensor called sinks beside Q");
+    throw UnjudgedGradients("dSink was given and the call has no sink, expected --sink, or a tensor called sinks beside Q");
   CallGradients all{.tensors = {},
                     .groups = files.groups(),
                     .heads_of_group = files.heads_of_group(),

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,13 @@ struct CallGradients {
 
 struct JudgeQuestion;
 
-/// Judges every group, or only the group of the one head in `call`, the judgement on O. Throws std::runtime_error in a
-/// sentence, Stopped when cancelled.
+/// Thrown in a sentence if gradients cannot be judged together with the call as it was judged.
+struct UnjudgedGradients : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Judges every group, or only the group of the one head in `call`, the judgement on O. Throws UnjudgedGradients,
+/// std::runtime_error in a sentence, Stopped when cancelled.
 CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion& question, const CallJudgement& call,
                                  const Options& options);
 

@@ -188,6 +188,30 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   expect_refused(files.command({"do", "dq"}, {"--dv", "missing.npy"}), 1, "missing.npy");
 }
 
+/// O is V, whose rows are all alike.
+TEST(JudgeGradients, ThoseBesideTheTensorsDoNotPreventTheVerdictOnO) {
+  const TemporaryDirectory scratch;
+  const auto judged = [&](const char* type, const std::string& bytes, const std::vector<std::string>& more) {
+    const std::string sizes = "[2,2,32,16]";
+    const std::vector<FileTensor> tensors = alike(type, sizes, bytes,
+                                                  {{"o", type, sizes, bytes},
+                                                   {"do", type, sizes, bytes},
+                                                   {"dq", type, sizes, bytes},
+                                                   {"sinks", "F32", "[2]", raw(std::vector<float>{-100, -100})},
+                                                   {"dsink", "F32", "[2]", raw(std::vector<float>{0, 0})}});
+    const std::string file = scratch.write("call.safetensors", safetensors(tensors));
+    const json told = json_of(with({"judge", "--input", file}, more));
+    EXPECT_FALSE(told.contains("gradients"));
+    EXPECT_THAT(told["sentences"][1].get<std::string>(), HasSubstr("The gradients in " + file + " are not judged: "));
+    expect_refused(with({"judge", "--input", file, "--do", file, "--dq", file, "--dsink", file}, more), 1, "attoscope: ");
+    return told["sentences"][1].get<std::string>();
+  };
+  const std::string thirds = raw(std::vector<double>(2048, 1.0 / 3)), ones = raw(std::vector<float>(2048, 1));
+  EXPECT_THAT(judged("F64", thirds, {}), HasSubstr("D is fp64, expected fp32, bf16 or fp16"));
+  EXPECT_THAT(judged("F32", ones, {"--format", "tf32"}), HasSubstr("D is tf32, expected fp32, bf16 or fp16"));
+  EXPECT_THAT(judged("F32", ones, {"--format", "bf16", "--head", "0"}), HasSubstr("dSink is the sum over all batches"));
+}
+
 /// Gradients of PyTorch's autograd (tests/data/pytorch): all pass, and the verdict describes their rounding.
 TEST(JudgeGradients, ThoseOfPyTorchAreRoundedAsItRounds) {
   struct Case {
