@@ -119,13 +119,17 @@ bool fits(std::uint64_t count, const CallFiles::Layer& layer) {
          count == static_cast<std::uint64_t>(layer.q.count());
 }
 
-/// Values beside the layers, one for each; empty if a layer has none or a wrong count, on which `misfit` gets a sentence.
+/// A sentence on values that only some of the layers have.
+std::string only_of_some(const std::string& label) { return "Not every layer has a value like " + label + ": judged without."; }
+
+/// Values beside the layers, one for each; empty if no layer has one. Empty, too, if only some have one, or if one has a wrong
+/// count, on which `misfit` gets a sentence.
 std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, const Sets& sets, std::string& misfit) {
   std::vector<Beside> all;
   for (const CallFiles::Layer& layer : files.layers()) {
     std::optional<Beside> found = sets.beside(of.names, layer);
     const bool of_all = found && layer.sequence >= 0 && found->count == static_cast<std::uint64_t>(files.heads());
-    if (!found) return {};
+    if (!found) continue;
     if (!of_all && !fits(found->count, layer)) {
       misfit = fmt::format("{} holds {} numbers, expected 1 or {}, one for each head: judged without.", found->label,
                            found->count, layer.q.heads);
@@ -133,7 +137,9 @@ std::vector<Beside> beside_all(const HeadNumber& of, const CallFiles& files, con
     }
     all.push_back(*std::move(found));
   }
-  return all;
+  if (all.empty() || all.size() == files.layers().size()) return all;
+  misfit = only_of_some(all.front().label);
+  return {};
 }
 
 /// Appends a number for each head of a layer. `numbers`: one for all, one for each head of a batch, of the layer, or of all
@@ -205,7 +211,7 @@ std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::st
   return fmt::format("window:{}:{}", sides.left.value_or(max_tile - 1), sides.right.value_or(max_tile - 1)) + where;
 }
 
-/// The masks of all heads, if values beside each layer describe one; else none.
+/// The masks of all heads, if values beside each layer describe one; else none. `names` receives the names of the first ones.
 Numbers masks_beside(const Sets& sets, const CallFiles& files, std::string& names) {
   Numbers all;
   for (const CallFiles::Layer& layer : files.layers())
@@ -282,11 +288,14 @@ HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
     }
     if (!all.empty()) texts_[key] = std::move(all);
   }
-  if (std::string names; !typed.contains("mask"))
+  if (std::string names; !typed.contains("mask")) {
     if (Numbers masks = masks_beside(sets, files, names); !masks.empty()) {
       found_.push_back(fmt::format("--mask is {}, by {}.", masks.front(), names));
       texts_["mask"] = std::move(masks);
+    } else if (!names.empty()) {
+      found_.push_back(only_of_some(names));
     }
+  }
   const CallFiles::Layer& first = files.layers().front();
   if (std::string unused = unused_beside(sets, first, files.file_of(first)); !unused.empty())
     found_.push_back(std::move(unused));

@@ -172,6 +172,18 @@ TEST_F(HeadNumbers, TheMaskIsToldByTheValueItIsFrom) {
               Contains(AllOf(StartsWith("--mask is window:127:0, by "), HasSubstr("call.pt: value 'layers.0.window_size'."))));
 }
 
+TEST_F(HeadNumbers, OfOneLayerAloneAreToldAndNotUsed) {
+  SavedDict dict;
+  for (const std::string layer : {"layers.0.", "layers.1."})
+    for (const char* const part : {"q", "k", "v"}) dict.floats(layer + part, {1, 8, 2, 4}, std::vector<double>(64));
+  dict.value("layers.0.causal", SavedDict::boolean(true)).value("layers.1.softcap", SavedDict::real(20));
+  const app::HeadNumbers numbers({}, CallFiles(TensorSpec(scratch_.write("call.pt", dict.bytes()))));
+  EXPECT_FALSE(numbers.any());
+  for (const char* const value : {"'layers.0.causal'", "'layers.1.softcap'"})
+    EXPECT_THAT(numbers.found(), Contains(AllOf(StartsWith("Not every layer has a value like "), HasSubstr(value),
+                                                EndsWith(": judged without."))));
+}
+
 TEST_F(HeadNumbers, AreRefusedInASentence) {
   const std::string file = scratch_.write("call.safetensors", safetensors(call_of({{}}))),
                     three = scratch_.write("three.npy", npy_of("(3,)", Floats{1, 2, 3})),
