@@ -170,6 +170,7 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
   name_layers();
   tell_unused_scales();
   if (!tables_.any() && !x.q.empty()) tell_unread_table(tensor_ref(x.q).file);
+  if (!x.q.empty() || !x.k.empty() || !x.v.empty()) tell_unread_masks();
   open_masks();
 }
 
@@ -356,6 +357,15 @@ void CallFiles::tell_unread_table(const std::string& file) {
                           " instead of q");
       return;
     }
+}
+
+/// Reports masks in the file of a call with named tensors: they are read only with `--input` or by name.
+void CallFiles::tell_unread_masks() {
+  const std::string file = file_of(layers_.front());
+  if (file.empty() || named_scales_[mask_part]) return;
+  for (const NamedTensor& t : masks_beside(open_tensor_set(file)))
+    left_out_.push_back(t.tensor.label +
+                        " may be the mask, but is not read if q, k or v is named: name it, too, by --mask-file");
 }
 
 int CallFiles::heads() const { return layers_.empty() ? 0 : layers_.back().first + layers_.back().q.count(); }

@@ -131,6 +131,7 @@ class CallFiles {
   void name_layers();
   void tell_unused_scales();
   void tell_unread_table(const std::string& file);
+  void tell_unread_masks();
   void find_mask(const TensorSet& set);
   void open_masks();
 

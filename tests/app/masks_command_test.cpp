@@ -222,6 +222,11 @@ TEST(MasksCommand, MasksThatAreNotUsedAreNamed) {
     EXPECT_THAT(json_of(with({"judge", "--input", file, "--format", "bf16"}, more)).dump(),
                 AllOf(HasSubstr("'attn_mask' and key_padding_mask may both be the mask: none is used"),
                       HasSubstr("its mask 'oblique' is not understood and not used")));
+  const std::vector<std::string> named{"judge",     "--q", file + ":q", "--k",      file + ":k", "--v",
+                                       file + ":v", "--o", file + ":o", "--format", "bf16"};
+  const char* const said = "tensor 'attn_mask' may be the mask, but is not read if q, k or v is named";
+  EXPECT_THAT(json_of(named).dump(), HasSubstr(said));
+  EXPECT_THAT(attoscope(with(named, {"--mask-file", file + ":attn_mask:drop"})).out, Not(HasSubstr(said)));
 }
 
 TEST(MasksCommand, WhatIsARuleIsSaid) {
