@@ -47,13 +47,22 @@ class LoneHead : public JudgedCall {
   std::shared_ptr<const Tensors> inputs_;
 };
 
-/// The files of the input and of the loaded output; null if they show different heads, or a head has no output.
+/// True if the heads of a layer can be judged together with those of the first one.
+bool goes_with(const CallFiles::Layer& x, const CallFiles::Layer& first) {
+  const AttentionShape s = x.shape(), other = first.shape();
+  return x.sequence < 0 ? s == other : s.d == other.d && s.d_v == other.d_v;
+}
+
+/// The files of the input and of the loaded output; null if they show different heads, a head has no output, or the shapes of
+/// layers differ.
 std::shared_ptr<const CallFiles> files_of(const Experiment& e) {
   const Input& input = e.problem.input;
   if (input.kind != InputKind::tensors || input.index != e.loaded.index) return nullptr;
   const auto files = std::make_shared<CallFiles>(input.file);
+  const std::vector<CallFiles::Layer>& layers = files->layers();
   if (files->layer_of(input.index).shape() != shape_of(e.problem)) return nullptr;
-  const bool has_outputs = std::ranges::all_of(files->layers(), &CallFiles::Layer::has_output);
+  if (!std::ranges::all_of(layers, [&](const CallFiles::Layer& x) { return goes_with(x, layers.front()); })) return nullptr;
+  const bool has_outputs = std::ranges::all_of(layers, &CallFiles::Layer::has_output);
   if (e.loaded.file == input.file && has_outputs) return files;
   return files->take_outputs(outputs_of(e.loaded.file, e.problem.n, value_columns(e.problem))) ? files : nullptr;
 }
@@ -120,7 +129,7 @@ JudgedFiles::JudgedFiles(std::shared_ptr<const CallFiles> files) : files_(std::m
 
 void JudgedFiles::check_shapes() const {
   for (const CallFiles::Layer& x : files_->layers())
-    if (const AttentionShape s = x.shape(); x.sequence < 0 ? s != shape() : s.d != shape().d || s.d_v != shape().d_v) {
+    if (!goes_with(x, layer())) {
       const int part = x.q.same_sizes(layer().q) ? x.k.same_sizes(layer().k) ? 2 : 1 : 0;
       const StoredTensor &other = files_->tensor(x, part).tensor, &first = files_->tensor(layer(), part).tensor;
       refuse_shape(other, "tokens and columns as " + shape_text(first.shape) + " of the first layer has them");

@@ -193,5 +193,21 @@ TEST_F(RunKernel, AnotherHeadOfTheFileIsNamed) {
   expect_holds(v, R"({"slip": {"kind": "head", "text": "head 2 instead of head 0"}})");
 }
 
+/// Layers of a prefill and of a decoding step: each head is judged alone.
+TEST_F(RunKernel, LayersOfSeveralShapesAreJudgedHeadByHead) {
+  std::vector<FileTensor> tensors;
+  for (const auto& [layer, queries] : {std::pair{"0.", 12}, {"1.", 1}})
+    for (const char* const part : {"q", "k", "v", "out"}) {
+      const bool has_queries = *part == 'q' || *part == 'o';
+      tensors.push_back(counted(layer + std::string(part), {2, has_queries ? queries : 12, 8}, [](int) { return 0.5; }));
+    }
+  const std::string file = scratch_.write("dump.safetensors", safetensors(tensors));
+  const nlohmann::json heads = json_of({"heads", file, "--kernel", file, "--no-cache"})["heads"];
+  EXPECT_EQ(heads.size(), 4U);
+  for (const nlohmann::json& head : heads) EXPECT_EQ(head["verdict"]["verdict"], "rounded") << head;
+  for (const char* const head : {":0", ":3"})
+    EXPECT_EQ(verdict({"--input", file + head, "--kernel", file + head})["verdict"], "rounded") << head;
+}
+
 }  // namespace
 }  // namespace attoscope::kernel_output_test
