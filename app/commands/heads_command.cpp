@@ -52,6 +52,9 @@ Experiment base_of(const HeadsArguments& x) {
   if (x.find("input") != nullptr) throw std::invalid_argument("--input was not expected beside the file");
   if (of_option("the file", [&] { return parse_input(x.file); }).kind != InputKind::tensors)
     throw std::invalid_argument("the file is " + in_quotes(x.file) + ", expected " + tensor_file_specs());
+  if (without_head(x.file) != x.file)
+    throw std::invalid_argument("the file is " + in_quotes(x.file) +
+                                ", expected no head behind it: all heads are listed, or those of --layer");
   options.typed["input"] = x.file;
   return experiment_of(options);
 }
