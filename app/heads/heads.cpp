@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -192,7 +193,11 @@ std::vector<int> heads_of_layer(const CallFiles& files, const std::string& layer
   std::vector<int> heads;
   std::string known;
   const auto number = to_number<std::size_t>(layer);
-  const auto is_called = [&](const CallFiles::Layer& x) { return x.name == layer || x.name == "layer " + layer; };
+  const std::array<std::string, 3> usual{layer, "layer " + layer, "call " + layer};
+  const auto is_called = [&](const CallFiles::Layer& x) {  // "layer 7", or "layer 7, sequence 0" of a packed call
+    return std::ranges::any_of(usual,
+                               [&](const std::string& name) { return x.name == name || x.name.starts_with(name + ", "); });
+  };
   const bool named = std::ranges::any_of(files.layers(), is_called);
   for (std::size_t i = 0; i < files.layers().size(); ++i) {
     const CallFiles::Layer& x = files.layers()[i];

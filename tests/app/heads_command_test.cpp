@@ -118,6 +118,21 @@ TEST_F(HeadsCommand, RefusesInASentence) {
   expect_refused({"heads", file, "--layout", "n (h d)"}, 1, "layers.2.q_proj.npy has shape [40, 4, 8]");
 }
 
+TEST_F(HeadsCommand, ALayerHasTheHeadsOfAllItsSequences) {
+  const std::string lengths = raw(std::vector<std::int32_t>{0, 2, 4});
+  std::vector<FileTensor> tensors;
+  for (const std::string layer : {"layers.0.", "layers.1."}) {
+    for (const char* const part : {"q", "k", "v"}) tensors.push_back(counted(layer + part, {4, 2, 8}));
+    for (const char* const bounds : {"cu_seqlens_q", "cu_seqlens_k"})
+      tensors.push_back({layer + bounds, "I32", "[3]", lengths});
+  }
+  const CallFiles files(scratch_.write("x.safetensors", safetensors(tensors)));
+  EXPECT_EQ(files.layers()[1].name, "layer 0, sequence 1");
+  EXPECT_THAT(heads_of_layer(files, "1"), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(heads_of_layer(files, "layer 0"), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(heads_of_layer(files, "layer 0, sequence 1"), ElementsAre(2, 3));
+}
+
 /// The output of every head of every layer, judged at once.
 TEST_F(HeadsCommand, AllLayersOfAFileAreJudged) {
   std::vector<FileTensor> tensors;
