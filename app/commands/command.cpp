@@ -195,7 +195,7 @@ OptionList& OptionList::backward(ExperimentOptions& x) {
 OptionList& OptionList::kernel(ExperimentOptions& x) {
   group("Your own kernel");
   add("--kernel", x.kernel, "your own kernel's output on these inputs, in the place of a: " + kernel_output_specs());
-  return add("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a or b");
+  return add("--kernel-as", x.kernel_as, "which method your kernel's output takes the place of: a, the default, or b");
 }
 
 OptionList& OptionList::device(std::string& device, std::string& threads, const std::string& help) {

@@ -140,8 +140,9 @@ Input input_of(const std::string& typed, const ExperimentOptions& x) {
   return with_layout(input, *layout);
 }
 
-void check_scales_have_input(const ExperimentOptions& x) {
-  if (const std::string option = first_part(x); !option.empty() && x.find("input") == nullptr)
+/// Throws if an option describes the input, which is not named.
+void check_has_input(const ExperimentOptions& x) {
+  if (const std::string option = x.layout ? "--layout" : first_part(x); !option.empty() && x.find("input") == nullptr)
     throw std::invalid_argument(option + " was not expected without --input");
 }
 
@@ -170,7 +171,9 @@ void set_head_numbers(Problem& p, const ExperimentOptions& x) {
   if (p.input.kind == InputKind::tensors && x.find("input") != nullptr) {
     p = HeadNumbers(x.typed, CallFiles(p.input.file)).of_head(p, p.input.index);
   } else if (const auto lists = head_number_texts(x.typed); !lists.empty()) {
-    refuse("--" + lists.begin()->first, lists.begin()->second, "one number: the input is not a file of heads");
+    const bool are_heads = p.input.kind == InputKind::tensors;
+    refuse("--" + lists.begin()->first, lists.begin()->second,
+           are_heads ? "one number without --input" : "one number: the input is not a file of heads");
   }
 }
 
@@ -209,8 +212,10 @@ void set_gradient_files(Experiment& e, const ExperimentOptions& x) {
 
 /// Loads an output as method a or b; n and d_v are the output's, unless the options or a file of tensors set them.
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
+  const std::string as = x.kernel_as.value_or("a");
+  if (!x.kernel && x.kernel_as) throw std::invalid_argument("--kernel-as was not expected without --kernel");
   if (!x.kernel) return;
-  if (x.kernel_as != "a" && x.kernel_as != "b") refuse("--kernel-as", x.kernel_as, "a or b");
+  if (as != "a" && as != "b") refuse("--kernel-as", as, "a or b");
   of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
   const bool given = e.problem.input.kind == InputKind::tensors;
   const auto said = [&](std::string_view key) { return given || x.find(key) != nullptr; };
@@ -218,7 +223,7 @@ void load_kernel(Experiment& e, const ExperimentOptions& x) {
   KernelOutput output = read_kernel_output(kernel_spec(*x.kernel, e.problem.input), e.problem, n, d_v);
   e.problem.n = output.n;
   if (d_v == 0) e.problem.d = output.d;
-  use_kernel_output(e, std::move(output), x.kernel_as == "b");
+  use_kernel_output(e, std::move(output), as == "b");
   if (x.find("format") == nullptr) e = with_format(e, format_of_loaded(e));
 }
 
@@ -301,7 +306,7 @@ static Experiment first_experiment(const ExperimentOptions& x) {
 Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string>* changed) {
   const ExperimentOptions x = without_head_numbers(typed);
   Experiment e = first_experiment(x);
-  check_scales_have_input(x);
+  check_has_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
   if (x.session) {

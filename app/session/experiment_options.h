@@ -33,7 +33,7 @@ struct ExperimentOptions {
   std::array<Typed, 6> scales;  ///< files of the scales of Q, K, V and a judged O, the mask, and documents' ids
   PackedSpecs packed;           ///< parts of packed and paged calls
   Typed kernel;                 ///< file of a loaded output
-  std::string kernel_as = "a";
+  Typed kernel_as;              ///< its place: a, the default, or b
   std::vector<std::string> set{};
 
   /// Typed value of a parameter; null: not typed.

@@ -1,13 +1,17 @@
 // The options of `attoscope run`: every field of the methods and of the problem, presets, attribution.
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "app/session/experiment_options.h"
+#include "app/session/session.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
 #include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/tensors/tensor_files.h"
 
 namespace attoscope {
 namespace {
@@ -58,6 +62,18 @@ TEST(RunOptions, APresetIsTheStartAndOptionsChangeIt) {
   expected.format = e5m2;
   expected.b.tau = 1;
   EXPECT_EQ(experiment_of(x), expected);
+}
+
+TEST(RunOptions, ThoseOfAnInputThatIsNotNamedAreRefused) {
+  ExperimentOptions x;
+  x.typed["input"] = std::filesystem::absolute(example).string() + ":0";
+  Session s;
+  s.experiment = experiment_of(x);
+  const TemporaryDirectory scratch;
+  const std::string session = scratch.write("s.json", session_text(s));
+  expect_refused({"run", "--session", session, "--alibi", "0.5,0.25"}, 2, "expected one number without --input");
+  expect_refused({"run", "--session", session, "--layout", "nhd"}, 2, "--layout was not expected without --input");
+  expect_refused({"run", "--kernel-as", "b"}, 2, "--kernel-as was not expected without --kernel");
 }
 
 TEST(RunOptions, AttributionIsPrintedAndWritten) {
