@@ -113,6 +113,14 @@ std::vector<std::string> changed_of(const SweepArguments& x, const Sweep& sweep,
   return of_session;
 }
 
+/// Throws if a number for each head is typed beside this option, which changes the head.
+void refuse_head_numbers(const SweepArguments& x, const std::string& option) {
+  if (const TypedTexts lists = head_number_texts(x.base.typed); !lists.empty())
+    refuse("--" + lists.begin()->first, lists.begin()->second,
+           "one number beside " + option + ": numbers for each head follow the heads where they lie in the file, " +
+               "beside Q, K and V");
+}
+
 /// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
 Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   if (x.vary.empty() && x.base.session) return sweep_of_session(x.base, changed);
@@ -129,14 +137,12 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   if (s.over.kind != ui::SweepOver::seed) {
     if (s.seeds != 1) refuse("--seeds", x.seeds, "1 beside --over " + x.over);
     s.seeds = repetitions(s.over, s.base);
-    if (const TypedTexts lists = head_number_texts(x.base.typed); !lists.empty())
-      refuse("--" + lists.begin()->first, lists.begin()->second,
-             "one number beside --over " + x.over + ": numbers for each head follow the heads where they lie in the file, " +
-                 "beside Q, K and V");
+    refuse_head_numbers(x, "--over " + x.over);
   } else if (s.seeds > 1) {
     if (const std::string none = why_no_seeds(s); !none.empty())
       refuse("--seeds", x.seeds, "1, or --over head, layer or window:K: " + none);
   }
+  if (std::ranges::find(axes, "head", &Axis::key) != axes.end()) refuse_head_numbers(x, "--vary head");
   point_count(s);
   return s;
 }

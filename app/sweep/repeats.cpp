@@ -27,8 +27,7 @@ void check(const Repeats& repeats, const Experiment& e) {
     throw std::invalid_argument(over + " needs Q, K and V from a file, expected --input FILE");
   if (repeats.kind == ui::SweepOver::window && has_loaded(e))
     throw std::invalid_argument(over + " cuts Q, K and V, not a kernel's output, expected another method than loaded");
-  if (e.backward.on && e.backward.d_o == OutputGradient::file)
-    throw std::invalid_argument(over + " needs a dO that is drawn, expected --do normal or ones");
+  check_gradients(over, e);
 }
 
 /// The head of repetition i, and its window.
@@ -94,6 +93,21 @@ std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base)
     heads.push_back({std::move(e.problem.input), std::move(e.loaded)});
   }
   return heads;
+}
+
+void check_gradients(const std::string& label, const Experiment& e) {
+  if (!e.backward.on) return;
+  if (e.backward.d_o == OutputGradient::file)
+    throw std::invalid_argument(label + " needs a dO that is drawn, expected --do normal or ones");
+  if (!e.backward.d_lse_file.file.empty())
+    throw std::invalid_argument(label + " needs a backward pass without a dL from a file, expected no --dlse");
+}
+
+void follow_head(Experiment& e, const Problem& before) {
+  const int head = e.problem.input.index;
+  if (head == before.input.index) return;
+  e.problem = numbers_of_head_in(before, CallFiles(before.input.file)).of_head(std::move(e.problem), head);
+  if (has_loaded(e)) e.loaded = with_head(std::move(e.loaded), head);
 }
 
 void repeat(Experiment& e, const Repeats& repeats, int i) {

@@ -36,6 +36,11 @@ std::string count_text(const Repeats& repeats, int count);
 int repetitions(const Repeats& repeats, const Experiment& base);
 /// The heads that repetitions use, read, ascending; none for seeds. Throws as `repetitions`.
 std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base);
+/// Throws std::invalid_argument, in a sentence that begins with `label`, if dO or dL are files, which are read for one head.
+void check_gradients(const std::string& label, const Experiment& e);
+/// Gives an experiment on another head than `before` this head's numbers, and the same head of a loaded output, which is not
+/// read yet. Throws as CallFiles.
+void follow_head(Experiment& e, const Problem& before);
 /// Makes the experiment its repetition `i`, tensors included. Throws as `repetitions`.
 void repeat(Experiment& e, const Repeats& repeats, int i);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
@@ -88,6 +89,16 @@ BackwardSummary summary(const BackwardResult& b) {
           .golden_digest = b.golden_digest,
           .a_digest = b.a_digest,
           .b_digest = b.b_digest};
+}
+
+/// Throws if a varied head, or seeds, would leave parts of the experiment behind.
+void check_files_follow(const Sweep& s) {
+  const auto varies = [&](std::string_view key) { return std::ranges::find(s.axes, key, &Axis::key) != s.axes.end(); };
+  if (varies("head")) check_gradients("vary head", s.base);
+  const bool draws = s.base.problem.input.kind != InputKind::tensors && (s.seeds > 1 || varies("seed"));
+  if (draws && has_loaded(s.base))
+    throw std::invalid_argument(
+        "a sweep over seeds draws other Q, K and V than those of the loaded output, expected one seed, or --input FILE");
 }
 
 }  // namespace
@@ -196,6 +207,7 @@ std::size_t point_count(const Sweep& s) {
     if (axis.values.empty()) throw std::invalid_argument("vary " + printable(axis.key) + " has no value");
     count *= axis.values.size();
   }
+  check_files_follow(s);
   if (count > max_points)
     throw std::invalid_argument("a sweep has " + std::to_string(count) + " points, expected at most " +
                                 std::to_string(max_points));
@@ -229,7 +241,11 @@ std::size_t combination(const Sweep& s, const PointPlace& p) {
 Experiment experiment_of(const Sweep& s, std::size_t index) {
   const PointPlace p = place_of(s, index);
   Experiment e = s.base;
-  const auto set = [&](std::size_t i) { vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(p.at[i])]); };
+  const auto set = [&](std::size_t i) {
+    const Problem before = e.problem;
+    vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(p.at[i])]);
+    if (s.axes[i].key == "head") follow_head(e, before);
+  };
   const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
   const bool of_seeds = s.over.kind == ui::SweepOver::seed;
   if (!of_seeds) repeat(e, s.over, p.seed);
@@ -238,6 +254,7 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   if (s.axes.size() == 2 && !second_first) set(1);
   if (of_seeds) e.problem.seed += static_cast<std::uint64_t>(p.seed);
   load_tensors(e.problem.input);
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
   validate(e);
   return e;
 }

@@ -470,6 +470,9 @@ TEST(SavedCall, NumbersOfTheFileFollowTheHeadsOfASweep) {
   const std::string swept = output_of(over({"head"}));
   EXPECT_NEAR(std::stod(swept.substr(swept.find("\nbf16,") + 6)), sum / 4, 1e-12);
   EXPECT_EQ(attoscope(over({"window:4"})).code, 0);
+  const json varied = json_of({"sweep", "--input", file, "--vary", "head=0:3", "--no-cache", "--quiet"});
+  for (std::size_t head = 0; head < 4; ++head)
+    EXPECT_EQ(varied["rows"][head]["mean"], json_of({"run", "--input", file + ":" + std::to_string(head)})["a"]["mean_abs"]);
   expect_refused(over({"head", "--alibi", "1,2,3,4"}), 2, "--alibi is '1,2,3,4', expected one number beside --over head");
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <stop_token>
 #include <thread>
@@ -235,6 +236,22 @@ TEST_F(SweepOverFiles, HeadsLayersAndWindowsAreThoseOfRun) {
   EXPECT_LE(x["rows"][0]["min"], first);
   EXPECT_GE(x["rows"][0]["max"], first);
   EXPECT_DOUBLE_EQ(sweep(file, {"--over", "window:40"})["rows"][0]["mean"], sweep(file, {"--over", "head"})["rows"][0]["mean"]);
+}
+
+TEST_F(SweepOverFiles, AVariedHeadIsComparedWithItsOwnOutput) {
+  std::vector<float> o(layers * heads * n * d);
+  std::iota(o.begin(), o.end(), 0.0F);
+  const std::string kernel = scratch.write("o.safetensors", safetensors({{"o", "F32", "[6,40,8]", raw(o)}}));
+  const auto varied = [&](const std::vector<std::string>& more) {
+    return with({"sweep", "--input", file, "--vary", "head=0,4", "--no-cache", "--quiet"}, more);
+  };
+  const nlohmann::json x = json_of(varied({"--kernel", kernel}));
+  EXPECT_DOUBLE_EQ(x["rows"][0]["mean"], run(file + ":0", {"--kernel", kernel}));
+  EXPECT_DOUBLE_EQ(x["rows"][1]["mean"], run(file + ":4", {"--kernel", kernel}));
+  expect_refused(varied({"--do", kernel}), 2, "vary head needs a dO that is drawn, expected --do normal or ones");
+  expect_refused(varied({"--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --vary head");
+  expect_refused(words("sweep --n 40 --d 8 --vary block_k=8 --seeds 2 --kernel " + kernel), 2,
+                 "draws other Q, K and V than those of the loaded output");
 }
 
 TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
