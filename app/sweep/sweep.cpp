@@ -91,9 +91,13 @@ BackwardSummary summary(const BackwardResult& b) {
           .b_digest = b.b_digest};
 }
 
-/// Throws if a varied head, or seeds, would leave parts of the experiment behind.
-void check_files_follow(const Sweep& s) {
+/// Throws if an axis would undo the repetitions, or if a varied head, or seeds, would leave parts of the experiment behind.
+void check_repetitions(const Sweep& s) {
   const auto varies = [&](std::string_view key) { return std::ranges::find(s.axes, key, &Axis::key) != s.axes.end(); };
+  for (const std::string_view key : {"head", "input"})
+    if (varies(key) && s.over.kind != ui::SweepOver::seed)
+      throw std::invalid_argument("vary " + std::string(key) + " would undo --over " + text(s.over) +
+                                  ", which chooses the heads, expected another parameter beside it");
   if (varies("head")) check_gradients("vary head", s.base);
   const bool draws = s.base.problem.input.kind != InputKind::tensors && (s.seeds > 1 || varies("seed"));
   if (draws && has_loaded(s.base))
@@ -207,7 +211,7 @@ std::size_t point_count(const Sweep& s) {
     if (axis.values.empty()) throw std::invalid_argument("vary " + printable(axis.key) + " has no value");
     count *= axis.values.size();
   }
-  check_files_follow(s);
+  check_repetitions(s);
   if (count > max_points)
     throw std::invalid_argument("a sweep has " + std::to_string(count) + " points, expected at most " +
                                 std::to_string(max_points));

@@ -261,6 +261,9 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   expect_refused(with(base, {"--over", "heads"}), 2, "'heads' is unknown, expected seed, head, layer or window:K");
   expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
   expect_refused(with(base, {"--over", "head", "--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --over head");
+  for (const std::string axis : {"head=0,1", "input=normal,uniform"})
+    expect_refused({"sweep", "--input", file, "--vary", axis, "--over", "head"}, 2,
+                   "vary " + axis.substr(0, axis.find('=')) + " would undo --over head");
   expect_refused({"sweep", "--vary", "block_k=8,16", "--over", "head"}, 2, "--over head needs Q, K and V from a file");
   succeed(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
 }
