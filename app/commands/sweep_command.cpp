@@ -38,7 +38,8 @@ namespace fs = std::filesystem;
 struct SweepArguments {
   ExperimentOptions base{};  ///< the experiment that is varied
   std::vector<std::string> vary{};
-  std::string seeds = "1", over = "seed", measure = "a.mean_abs", threads = "0", device = "cpu";
+  Typed seeds, over, measure;  ///< none: 1, seed and a.mean_abs, or those of the session or the merged sweep
+  std::string threads = "0", device = "cpu";
   std::string csv, json, markdown, latex;  ///< tables of the measure; "-" for standard output
   std::string figure;                      ///< FILE.pdf, .svg, .png or .tex with its data, script and JSON; or .zip
   StyleArguments style{};                  ///< of that figure
@@ -63,6 +64,11 @@ std::pair<std::size_t, std::size_t> shard_of(const std::string& text) {
   return {*k - 1, *n};
 }
 
+int seeds_of(const SweepArguments& x) { return whole_number("--seeds", x.seeds.value_or("1"), 1, max_seeds); }
+Repeats over_of(const SweepArguments& x) {
+  return of_option("--over", [&] { return parse_repeats(x.over.value_or("seed")); });
+}
+
 /// The experiment that is varied. If n is varied, --row is checked against every value of n alone.
 Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, std::vector<std::string>& changed) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
@@ -77,15 +83,19 @@ Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>&
   return base;
 }
 
-/// The sweep that a session plans.
-Sweep sweep_of_session(const ExperimentOptions& base, std::vector<std::string>& changed) {
+/// The sweep that a session plans, with the typed seeds and repetitions.
+Sweep sweep_of_session(const SweepArguments& x, std::vector<std::string>& changed) {
+  const std::string& session = *x.base.session;
   std::vector<std::string> remarks;
-  const PlannedSweep plan = planned(read_session(*base.session, remarks).sweep, experiment_of(base, &changed));
-  if (plan.sweep) return *plan.sweep;
-  std::string wrong = plan.about.wrong;
-  for (const std::string& sentence : plan.about.wrong_values)
+  ui::SweepPlan plan = read_session(session, remarks).sweep;
+  if (x.seeds) plan.seeds = seeds_of(x);
+  if (x.over) plan.over = over_of(x).kind, plan.window = std::max(1, over_of(x).tokens);
+  const PlannedSweep sweep = planned(plan, experiment_of(x.base, &changed));
+  if (sweep.sweep) return *sweep.sweep;
+  std::string wrong = sweep.about.wrong;
+  for (const std::string& sentence : sweep.about.wrong_values)
     if (wrong.empty()) wrong = sentence;
-  throw std::runtime_error(*base.session + ": its sweep cannot be computed: " + wrong);
+  throw std::runtime_error(session + ": its sweep cannot be computed: " + wrong);
 }
 
 /// Sentences on the heads of a sweep over heads that differ from the sweep in the JSON at `place`; empty if it holds no sweep
@@ -121,28 +131,37 @@ void refuse_head_numbers(const SweepArguments& x, const std::string& option) {
                "beside Q, K and V");
 }
 
-/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
-Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
-  if (x.vary.empty() && x.base.session) return sweep_of_session(x.base, changed);
+/// The sweep of the typed parameters.
+Sweep sweep_of_axes(const SweepArguments& x, std::vector<std::string>& changed) {
   if (x.vary.empty())
     throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
-  std::vector<Axis> axes;
-  for (const std::string& axis : x.vary) axes.push_back(parse_axis(axis));
-  Sweep s{.base = varied_experiment(x.base, axes, changed),
-          .axes = axes,
-          .seeds = whole_number("--seeds", x.seeds, 1, max_seeds),
-          .measure = parse_measure(x.measure)};
-  if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
-  s.over = of_option("--over", [&] { return parse_repeats(x.over); });
+  Sweep s{.base = {}, .axes = {}, .seeds = seeds_of(x)};
+  for (const std::string& axis : x.vary) s.axes.push_back(parse_axis(axis));
+  s.base = varied_experiment(x.base, s.axes, changed);
+  return s;
+}
+
+/// Sets what the sweep repeats. Throws for typed options that do not fit it.
+void set_repetitions(Sweep& s, const SweepArguments& x) {
+  if (x.over) s.over = over_of(x);
   if (s.over.kind != ui::SweepOver::seed) {
-    if (s.seeds != 1) refuse("--seeds", x.seeds, "1 beside --over " + x.over);
+    const std::string over = "--over " + text(s.over);
+    if (seeds_of(x) != 1) refuse("--seeds", *x.seeds, "1 beside " + over);
     s.seeds = repetitions(s.over, s.base);
-    refuse_head_numbers(x, "--over " + x.over);
-  } else if (s.seeds > 1) {
+    refuse_head_numbers(x, over);
+  } else if (seeds_of(x) > 1) {
     if (const std::string none = why_no_seeds(s); !none.empty())
-      refuse("--seeds", x.seeds, "1, or --over head, layer or window:K: " + none);
+      refuse("--seeds", *x.seeds, "1, or --over head, layer or window:K: " + none);
   }
-  if (std::ranges::find(axes, "head", &Axis::key) != axes.end()) refuse_head_numbers(x, "--vary head");
+  if (std::ranges::find(s.axes, "head", &Axis::key) != s.axes.end()) refuse_head_numbers(x, "--vary head");
+}
+
+/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
+Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
+  Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
+  if (x.measure) s.measure = parse_measure(*x.measure);
+  if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
+  set_repetitions(s, x);
   point_count(s);
   return s;
 }
@@ -312,12 +331,27 @@ void check_places(const SweepArguments& x, const Streams& streams) {
   check_outputs({{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}}, streams.files, all);
 }
 
+/// The points of the directories of --merge, with the typed measure. Throws for options that would need another computation.
+Answered merged(const SweepArguments& x) {
+  for (const auto& [option, given] : {std::pair{"--vary", !x.vary.empty()}, std::pair{"--seeds", x.seeds.has_value()},
+                                      std::pair{"--over", x.over.has_value()}, std::pair{"--shard", !x.shard.empty()},
+                                      std::pair{"options of an experiment", x.base != ExperimentOptions()}})
+    if (given)
+      throw std::invalid_argument(std::string(option) +
+                                  " beside --merge: the sweep is the directories', expected outputs and --measure alone");
+  Answered all = merged(x.merge);
+  if (x.measure) all.sweep.measure = parse_measure(*x.measure);
+  if (is_of_backward(all.sweep.measure) && !has_backward(all.sweep))
+    refuse("--measure", all.sweep.measure.name, "one of the output: the merged sweep has no backward pass");
+  return all;
+}
+
 /// Computes the points that are not in the cache and writes the outputs. Points finished before a signal are kept: the same
 /// command continues there.
 void run_sweep(const SweepArguments& x, const Streams& streams) {
   spread_of(x), typed_style(x.style);
   check_places(x, streams);
-  if (!x.merge.empty()) return write(x, merged(x.merge), streams.out);
+  if (!x.merge.empty()) return write(x, merged(x), streams.out);
   Ranks ranks;
   if (const std::optional<Answered> answered = computed(x, streams, ranks)) write(x, *answered, streams.out);
 }
@@ -327,10 +361,12 @@ void declare(OptionList& c, SweepArguments& x) {
   std::string axes = "KEY=VALUES, once or twice: V1,V2 or FIRST:LAST:STEP or FIRST:LAST:xFACTOR; KEY is one of ";
   for (const AxisKey& key : axis_keys()) axes += std::string(key.key) + ", ";
   c.add("--vary", x.vary, axes + "a.NAME or b.NAME");
-  c.add("--seeds", x.seeds, "how many, from --seed on");
-  c.add("--over", x.over, "what the spread of a file's tensors is over: head, layer or window:K (tokens), in place of seeds");
+  c.add("--seeds", x.seeds, "how many, from --seed on (1)");
+  c.add("--over", x.over,
+        "what the spread of a file's tensors is over: head, layer or window:K (tokens), in place of seeds (seed)");
   c.add("--measure", x.measure,
-        "a. b. a_minus_b. or ratio. (of gradients then dq. dk. or dv.) and a deviation, perhaps /golden; rescales, ...");
+        "a. b. a_minus_b. or ratio. (of gradients then dq. dk. or dv.) and a deviation, perhaps /golden; rescales, ... "
+        "(a.mean_abs)");
   c.add("--shard", x.shard, "K/N: only every N-th point, from the K-th on");
   c.add_all("--merge", x.merge, "directories that --out wrote: their points as one sweep, nothing is computed");
   c.add("--no-cache", x.no_cache, "compute every point, and keep none");

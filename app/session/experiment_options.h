@@ -36,6 +36,7 @@ struct ExperimentOptions {
   Typed kernel_as;              ///< its place: a, the default, or b
   std::vector<std::string> set{};
 
+  friend bool operator==(const ExperimentOptions&, const ExperimentOptions&) = default;
   /// Typed value of a parameter; null: not typed.
   const std::string* find(std::string_view key) const {
     const auto found = typed.find(key);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "app/figures/bundle.h"
+#include "app/session/session.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/table.h"
 #include "kernels/experiment/presets.h"
@@ -107,6 +108,26 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
     merge.push_back(directory);
   }
   EXPECT_EQ(output_of(merge), whole);
+  EXPECT_EQ(output_of(with(merge, {"--measure", "b.max_abs"})), table({"--measure", "b.max_abs", "--csv", "-"}));
+  expect_refused(with(merge, {"--measure", "a.dq.rms"}), 2, "--measure is 'a.dq.rms', expected one of the output");
+  for (const std::string option : {"--vary block_k=8", "--seeds 2", "--over seed", "--shard 1/4"})
+    expect_refused(with(merge, words(option)), 2, option.substr(0, option.find(' ')) + " beside --merge");
+  expect_refused(with(merge, {"--n", "64"}), 2, "options of an experiment beside --merge");
+}
+
+TEST(SweepCommand, TypedOptionsChangeTheSweepOfASession) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  Session session;
+  session.experiment.problem.n = 64, session.experiment.problem.d = 8;
+  session.sweep.first = {"block_k", "8:32:x2"}, session.sweep.seeds = 1;
+  const std::string file = scratch.write("s.json", session_text(session));
+  const auto table = [&](const std::vector<std::string>& more) {
+    return output_of(with({"sweep", "--session", file, "--csv", "-", "--quiet"}, more));
+  };
+  EXPECT_EQ(table({"--seeds", "3", "--measure", "b.rms"}),
+            table({"--vary", "block_k=8:32:x2", "--seeds", "3", "--measure", "b.rms"}));
+  expect_refused({"sweep", "--session", file, "--over", "head"}, 2, "--over head needs Q, K and V from a file");
 }
 
 TEST(SweepCommand, WrongUsageIsOneSentence) {
@@ -264,6 +285,14 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   for (const std::string axis : {"head=0,1", "input=normal,uniform"})
     expect_refused({"sweep", "--input", file, "--vary", axis, "--over", "head"}, 2,
                    "vary " + axis.substr(0, axis.find('=')) + " would undo --over head");
+  Session session;
+  session.experiment.problem.input = parse_input(file);
+  load_tensors(session.experiment.problem.input);
+  session.experiment.problem.n = n, session.experiment.problem.d = d;
+  session.sweep.first = {"block_k", "8,16"};
+  const std::string saved = scratch.write("s.json", session_text(session));
+  expect_refused({"sweep", "--session", saved, "--seeds", "3"}, 2, "--seeds is '3', expected 1, or --over head");
+  EXPECT_EQ(json_of({"sweep", "--session", saved, "--over", "layer", "--quiet"})["rows"][0]["seeds"], 2);
   expect_refused({"sweep", "--vary", "block_k=8,16", "--over", "head"}, 2, "--over head needs Q, K and V from a file");
   succeed(with(base, {"--seeds", "3", "--set", "a.P=bf16/stochastic", "--quiet"}));
 }
