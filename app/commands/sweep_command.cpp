@@ -2,11 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "app/commands/commands.h"
@@ -247,6 +252,19 @@ Sweep read_sweep(const std::string& directory) {
   });
 }
 
+/// The bits of a point's numbers and digests; every NaN has the same, and both zeros have.
+std::vector<std::uint64_t> bits_of(const SweepAnswer& answer) {
+  std::vector<std::uint64_t> bits;
+  const auto add = [&](const std::string&, auto x) {
+    if constexpr (std::is_same_v<decltype(x), double>)
+      bits.push_back(std::bit_cast<std::uint64_t>(std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x + 0.0));
+    else
+      bits.push_back(x);
+  };
+  if (answer.summary) visit_summary(*answer.summary, add);
+  return bits;
+}
+
 /// The points of several directories as one sweep. Throws if two directories differ in a point.
 Answered merged(const std::vector<std::string>& directories) {
   Answered all{read_sweep(directories[0]), {}, ""};
@@ -259,7 +277,7 @@ Answered merged(const std::vector<std::string>& directories) {
   }
   std::ranges::stable_sort(all.answers, {}, &SweepAnswer::index);
   const auto differs = std::ranges::adjacent_find(
-      all.answers, [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index && x.summary != y.summary; });
+      all.answers, [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index && bits_of(x) != bits_of(y); });
   if (differs != all.answers.end())
     throw std::runtime_error(fmt::format("point {} differs between two of the directories", differs->index));
   const auto same_point = [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index; };

@@ -115,6 +115,14 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   expect_refused(with(merge, {"--n", "64"}), 2, "options of an experiment beside --merge");
 }
 
+TEST(SweepCommand, EqualPointsThatHoldANaNMerge) {
+  const TemporaryDirectory scratch;
+  const std::string part = scratch / "part";
+  succeed(with(words("sweep --input constant:0 --n 16 --d 4 --vary format=bf16,fp16 --no-cache --out"), {part}));
+  EXPECT_THAT(bytes_of_file(part + "/points.csv"), HasSubstr("nan"));
+  EXPECT_THAT(output_of({"sweep", "--merge", part, part}), HasSubstr("2 of 2 points in 2 directories."));
+}
+
 TEST(SweepCommand, TypedOptionsChangeTheSweepOfASession) {
   const OwnCache own;
   const TemporaryDirectory scratch;
