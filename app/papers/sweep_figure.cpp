@@ -39,6 +39,14 @@ std::string tile_words(const Method& m) {
   return has_tiles ? fmt::format("tile {} x {}", m.block_q, m.block_k) : "";
 }
 
+/// The varied experiments as the points have them: those of a sweep over windows are on the tokens of a window.
+std::vector<Experiment> shown_experiments(Sweep sweep) {
+  Problem& p = sweep.base.problem;
+  if (const int tokens = sweep.over.tokens; sweep.over.kind == ui::SweepOver::window)
+    p = with_shape(p, {tokens, tokens, p.d, value_columns(p)});
+  return varied_experiments(sweep);
+}
+
 }  // namespace
 
 std::string experiment_words(std::span<const Experiment> all) {
@@ -109,7 +117,7 @@ Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const Sweep
   f.caption = fmt::format("{}{} over {}: {}{}; {}; attoscope " ATTOSCOPE_VERSION ".", measure_title(table), of,
                           fmt::join(ranges, " and "), spreads ? "means of " + table.repeats : "one answer each",
                           spreads && !f.panels[0].heat ? std::string(", bars: ") + bars : "",
-                          experiment_words(varied_experiments(sweep)));
+                          experiment_words(shown_experiments(sweep)));
   if (const Input& input = sweep.base.problem.input; sweep.over.kind != ui::SweepOver::seed) {
     const std::string one = input_spec(input);  // names one head; the sweep uses several
     if (const std::size_t at = f.caption.find(one); at != std::string::npos) f.caption.replace(at, one.size(), input.file);

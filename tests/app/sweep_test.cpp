@@ -288,6 +288,16 @@ TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   EXPECT_THAT(figure_csv(f), ::testing::Not(HasSubstr(",16,bf16,")));
 }
 
+TEST(SweepFigure, ItsCaptionHasTheTokensOfAWindow) {
+  Sweep sweep = small_sweep();
+  sweep.base.problem.input.kind = InputKind::tensors;
+  sweep.over = {ui::SweepOver::window, 32};
+  const auto caption = [&] { return sweep_figure(sweep, *sweep_table(sweep, sweep.measure, {}), {}).caption; };
+  EXPECT_THAT(caption(), HasSubstr("N = 32, d = 16"));
+  sweep.axes = {parse_axis("n=8,16")};
+  EXPECT_THAT(caption(), ::testing::Not(HasSubstr("N = ")));
+}
+
 /// A figure of one parameter draws both methods with their names, each with the values of its own measure.
 TEST(SweepFigure, BothMethodsAreDrawnByTheirNames) {
   Sweep sweep = small_sweep();
