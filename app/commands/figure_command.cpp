@@ -92,6 +92,7 @@ std::string list_text() {
 
 /// Draws a sweep's figure again from its bundle.
 void redraw_sweep(const FigureArguments& x, const Streams& streams) {
+  refuse_settings_of_named(x);
   std::vector<std::string> remarks;
   Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });

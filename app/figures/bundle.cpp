@@ -97,6 +97,13 @@ FigureStyle parse_figure_style(std::string_view bundle, std::vector<std::string>
   return s;
 }
 
+void refuse_settings_of_named(const FigureArguments& x) {
+  for (const auto& [option, value] :
+       {std::pair{"--policy", x.policy}, std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
+        std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+    if (!value.empty()) refuse(option, value, "it with a named figure: a plot or a sweep is drawn as its file says");
+}
+
 std::vector<std::string> bundle_files(const std::string& file) {
   if (file.empty() || is_zip(file)) return file.empty() ? std::vector<std::string>() : std::vector{file};
   std::vector<std::string> files{file};

@@ -32,6 +32,9 @@ struct FigureArguments {
   bool all_policies = false, list = false, no_cache = false, strict = false;
 };
 
+/// Throws std::invalid_argument with one sentence for an option of the papers' figures alone.
+void refuse_settings_of_named(const FigureArguments& arguments);
+
 /// The schema of every figure's JSON.
 inline constexpr std::string_view figure_schema = "attoscope.figure/1";
 

@@ -71,13 +71,6 @@ PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks
   return asked;
 }
 
-void refuse_settings_of_named(const FigureArguments& x) {
-  for (const auto& [option, value] :
-       {std::pair{"--policy", x.policy}, std::pair{"--n", x.n}, std::pair{"--d", x.d}, std::pair{"--seeds", x.seeds},
-        std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
-    if (!value.empty()) refuse(option, value, "it with a named figure: a plot is drawn as its session says");
-}
-
 /// A sentence on the matrices that differ; "" if none.
 std::string changed_digests(const Digests& then, const Digests& now) {
   std::vector<std::string_view> changed;

@@ -91,6 +91,8 @@ TEST(SweepCommand, ItsBundleDrawsTheSameFigureAgain) {
     ASSERT_EQ(drawn.code, 0) << drawn.err;
     const std::string again = scratch / bundle == scratch / "one.zip" ? scratch / "one.zip" : scratch / "one.json";
     succeed({"figure", again, "--out", scratch / "two.svg", "--quiet"});
+    for (const std::string option : {"--policy eager", "--n 64", "--d 8", "--seeds 2", "--all-policies"})
+      expect_refused(with({"figure", again, "--out", scratch / "no.svg"}, words(option)), 2, "expected it with a named figure");
     EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
     EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "two.json"))["style"]["heat_map"], true);
   }
