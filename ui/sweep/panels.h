@@ -23,7 +23,8 @@ namespace attoscope::ui {
 /// Cells with the smallest and the largest mean, and counts.
 struct SweepExtremes {
   std::size_t least = 0, largest = 0;        ///< indices of `SweepTable::cells`
-  std::size_t known = 0, below_one = 0;      ///< number of finite means, and of means below 1
+  std::size_t known = 0;                     ///< number of finite means
+  std::size_t below_one = 0, above_one = 0;  ///< of these
   double largest_size = 0, least_above = 0;  ///< largest |mean|; smallest mean above 0, or 0
   int decimals = -1;                         ///< decimals of the means, if all sizes allow them; negative: exponents
 };

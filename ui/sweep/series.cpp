@@ -54,7 +54,9 @@ std::string ratio_words(const SweepTable& t, const SweepExtremes& e) {
   const auto is = [&](const std::string& times) { return fmt::format("{} is {} {}", t.methods[0], times, t.methods[1]); };
   if (e.known == 1) return is(least);
   const std::string range = is(span_of(least, largest));
-  if (e.below_one == 0) return range + ": more, everywhere";
+  if (e.below_one == 0 && e.above_one == 0) return range + ": the same";
+  if (e.above_one == e.known) return range + ": more, everywhere";
+  if (e.below_one == 0) return range + fmt::format(": more at {} of {}", e.above_one, e.known);
   if (e.below_one == e.known) return range + ": less, everywhere";
   return range + fmt::format(": less at {} of {}", e.below_one, e.known);
 }
@@ -121,7 +123,7 @@ SweepExtremes extremes(const SweepTable& t) {
     e.largest_size = std::max(e.largest_size, std::abs(c.mean));
     if (c.mean != 0) least_size = std::min(least_size, std::abs(c.mean));
     if (c.mean > 0 && (e.least_above == 0 || c.mean < e.least_above)) e.least_above = c.mean;
-    e.below_one += c.mean < 1;
+    e.below_one += c.mean < 1, e.above_one += c.mean > 1;
     ++e.known;
   }
   if (e.largest_size > 0 && least_size >= 0.01 && e.largest_size < 1e4)  // the largest mean has four digits

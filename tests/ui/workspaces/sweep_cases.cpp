@@ -321,6 +321,18 @@ CASE(sweep, drawings) {
   };
   hand.expect_text(headline([](std::size_t i) { return 1.5 + double(i); }), "a's mean |error|: 1.500 … 3.500");
   hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are written once");
+  const auto compared = [&](double (*mean)(std::size_t)) {
+    const PanelInput told = told_input(hand.stage.panel_input(), 3, 0, mean, true);
+    SweepTable ratios = *told.sweep.table;
+    ratios.of = "ratio", ratios.methods = {"x", "y"};
+    SweepView view = told.sweep;
+    view.table = std::make_shared<SweepTable>(ratios);
+    return sweep_words(view, plan, extremes(ratios)).headline;
+  };
+  hand.expect_text(compared([](std::size_t) { return 1.0; }), "x is 1.00× y: the same");
+  hand.check(compared([](std::size_t i) { return 1 + double(i); }).ends_with(": more at 2 of 3"), "one ratio is 1");
+  hand.check(compared([](std::size_t i) { return 2 + double(i); }).ends_with(": more, everywhere"), "all are above 1");
+  hand.check(compared([](std::size_t i) { return 0.5 + double(i); }).ends_with(": less at 1 of 3"), "one is below 1");
   const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
   refresh(d, many.sweep.table, plan);
   hand.check(d.places.size() == most_lines && d.left_out == 500 - most_lines && d.places.back()[0][1] == 499,
