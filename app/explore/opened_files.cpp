@@ -17,9 +17,11 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_list.h"
+#include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/words/sentences.h"
@@ -51,10 +53,14 @@ bool is_called_output(const std::string& file) {
          name.starts_with("context");
 }
 
-/// The three names as an input, sorted, with q first: "q.npy,k.npy,v.npy".
+/// Three files as an input, in the order of the parts that their names name, else of their names: "q.npy,k.npy,v.npy".
 std::string input_of(std::vector<std::string> files) {
-  std::ranges::sort(files);
-  std::swap(files[0], files[1]);
+  std::ranges::sort(files, natural_less, file_name);
+  std::vector<TensorName> names;
+  for (const std::string& file : files) names.push_back({in_small_letters(without_ending(file_name(file)))});
+  const auto file = [&](int i) { return files[static_cast<std::size_t>(i)]; };
+  if (const std::vector<NamedCall> calls = calls_in(names).calls; calls.size() == 1)
+    files = {file(calls[0].q), file(calls[0].k), file(calls[0].v)};
   return fmt::format("{}", fmt::join(files, ","));
 }
 

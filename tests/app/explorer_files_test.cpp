@@ -63,6 +63,24 @@ TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
   EXPECT_FALSE(explorer_.panel_input().answer.reading);
 }
 
+/// The folders do not matter, and neither do large letters.
+TEST_F(ExplorerFiles, AreTakenAsThePartsThatTheirNamesName) {
+  for (const char* const folder : {"a", "b", "x"}) std::filesystem::create_directory(scratch_ / folder);
+  const std::vector<std::vector<std::string>> calls{{"x/q.npy", "a/k.npy", "b/v.npy"},
+                                                    {"Q.npy", "k.npy", "v.npy"},
+                                                    {"x/q_v2.npy", "b/k_v2.npy", "a/v_v2.npy"},
+                                                    {"x/1.npy", "b/2.npy", "a/10.npy"}};
+  for (const std::vector<std::string>& names : calls) {
+    std::vector<std::string> files;
+    for (const std::string& name : names) files.push_back(zeros(name, 20, 4));
+    const std::string expected = files[0] + "," + files[1] + "," + files[2];
+    EXPECT_THAT(drop({files[1], files[2], files[0]}).messages.error, IsEmpty());
+    EXPECT_EQ(session_.experiment.problem.input.file, expected);
+    drop({files[2], zeros("o.npy", 20, 4), files[1], files[0]});
+    EXPECT_EQ(session_.experiment.problem.input.file, expected);
+  }
+}
+
 /// The link of a verdict on several heads opens the worst head; each tensor is a file of its own with an arbitrary name.
 TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
   constexpr int heads = 4, n = 24, d = 8, worst = 2;
