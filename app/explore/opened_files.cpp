@@ -140,7 +140,7 @@ FileReader::Read Explorer::gradient_reading(const GradientSpecs& specs, const Pr
 
 /// Has the log-sum-exp judged with the loaded output.
 void Explorer::use_lse(ui::Session& shown, const std::string& spec) {
-  if (shown.experiment.loaded.file.empty())
+  if (!has_loaded(shown.experiment))
     return show_error("The log-sum-exp in " + file_name(spec) + " belongs to a kernel's output: open the output, too.");
   shown.experiment.loaded.lse = spec;
   side_.forget_verdict();  // the file may have changed
@@ -431,6 +431,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);
+      if (!has_loaded(shown.experiment)) shown.experiment.loaded = {};  // of the call before
       tell_found(numbers.found());
     };
   };

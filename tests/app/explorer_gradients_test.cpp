@@ -59,6 +59,21 @@ TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
   EXPECT_EQ(loaded_place(session_.experiment), LoadedPlace::nowhere);
 }
 
+/// O of the call before belongs neither to these gradients nor to this log-sum-exp.
+TEST_F(ExplorerGradients, OfANewCallAreJudgedWithoutTheOutputOfTheLastOne) {
+  const std::string o = npy("o.npy", 1, n, d, 1), d_o = npy("do.npy", 1, n, d, 3), lse = npy("lse.npy", 1, n, 1, 1);
+  drop(with(inputs(), {o}));
+  drop(with(inputs(), {d_o, npy("dq.npy", 1, n, d, 1)}));
+  EXPECT_EQ(session_.experiment.loaded, KernelOutput());
+  drop(with(inputs(), {o}));
+  drop({d_o});
+  EXPECT_EQ(session_.experiment.loaded.file, o) << "dO of the same call";
+  EXPECT_THAT(drop({lse}).messages.error, HasSubstr("open the output, too"));
+  EXPECT_THAT(session_.experiment.loaded.lse, IsEmpty());
+  drop(inputs());
+  EXPECT_EQ(session_.experiment.loaded, KernelOutput());
+}
+
 TEST_F(ExplorerGradients, AreAmongTheTensorsOfAFile) {
   std::vector<FileTensor> tensors;
   for (const char* const name : {"q", "k", "v", "o", "do", "dq"})
