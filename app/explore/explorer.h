@@ -59,9 +59,9 @@ class Explorer {
   const std::string& missing() const { return choices_.missing; }
   /// Dismisses the remarks.
   void forget_remarks() { messages_.remarks.clear(); }
-  /// Opens tensors (FILE.safetensors, or three .npy), with gradients `beside` them or an output. On failure the session stays
+  /// Opens tensors (FILE.safetensors, or three .npy) or an output, with gradients `beside` them. On failure the session stays
   /// unchanged and a sentence is shown.
-  void open(ui::Session& session, const std::string& spec, const GradientSpecs& beside = {});
+  void open(ui::Session& session, const std::string& spec, bool keeps_format = false, const GradientSpecs& beside = {});
   /// Opens dropped files. With an output, D becomes the format of the tensors, unless `keeps_format`. A dO or dL (a file of
   /// that name, a tensor beside Q, K, V, or in `gradients`) turns the backward pass on; an output is then not compared.
   void open_dropped(ui::Session& session, const std::vector<std::string>& files, bool keeps_format = false,
@@ -105,7 +105,8 @@ class Explorer {
   bool has_own_numbers(const Problem& problem) const;
   /// The problem with this input; `numbers` replace the numbers of the former input's heads.
   Problem with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const;
-  FileReader::Read reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside = {});
+  FileReader::Read reading(const std::string& spec, const Experiment& asked, bool keeps_format,
+                           const GradientSpecs& beside = {});
   FileReader::Read gradient_reading(const GradientSpecs& specs, const Problem& asked);
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
   FileReader::Read reread_output(const Experiment& experiment);

@@ -392,14 +392,13 @@ Problem Explorer::with_input(Problem problem, const Input& input, const HeadNumb
   return input.tensors ? with_shape(problem, input.tensors->shape()) : problem;
 }
 
-FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked, const GradientSpecs& beside) {
-  return [this, spec, asked, beside](const ReadWatch& watch) -> FileReader::Then {
+FileReader::Read Explorer::reading(const std::string& spec, const Experiment& asked, bool keeps_format,
+                                   const GradientSpecs& beside) {
+  return [this, spec, asked, keeps_format, beside](const ReadWatch& watch) -> FileReader::Then {
     if (is_kernel_output(spec)) {
-      const FileReader::Then of_output = output_reading(spec, asked, false)(watch);
-      return [this, of_output, lse = beside.lse](ui::Session& shown) {
-        of_output(shown);
-        if (!lse.empty()) use_lse(shown, lse);
-      };
+      const FileReader::Then of_output = output_reading(spec, asked, false, keeps_format)(watch);
+      const FileReader::Then of_gradients = gradient_reading(beside, asked.problem)(watch);
+      return [of_output, of_gradients](ui::Session& shown) { of_output(shown), of_gradients(shown); };
     }
     if (holds(FileKind::one, spec) && is_single_file(spec) && is_part_alone(spec))
       throw std::runtime_error(in_quotes(spec) + " is one of Q, K and V by its name: open it together with the other two.");
@@ -448,8 +447,8 @@ void Explorer::tell_found(const std::vector<std::string>& sentences) {
   remarked_ = true;
 }
 
-void Explorer::open(ui::Session& session, const std::string& spec, const GradientSpecs& beside) {
-  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, beside));
+void Explorer::open(ui::Session& session, const std::string& spec, bool keeps_format, const GradientSpecs& beside) {
+  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, keeps_format, beside));
 }
 
 void Explorer::open_kernel(ui::Session& session, const std::string& spec, bool as_b) {
@@ -507,7 +506,7 @@ void Explorer::open_dropped(ui::Session& session, const std::vector<std::string>
   if (files.empty() && gradients.any()) return open_gradients(session, gradients);
   if (files.empty()) return;
   const bool all_npy = std::ranges::all_of(files, [](const std::string& f) { return holds(FileKind::one, f); });
-  if (all_npy && files.size() == 3) return open(session, input_of(files), gradients);
+  if (all_npy && files.size() == 3) return open(session, input_of(files), keeps_format, gradients);
   const bool has_scale = std::ranges::any_of(files, [](const std::string& f) { return is_called_scale(file_name(f)); });
   if (all_npy && files.size() == 4 && !has_scale) return open_all(session, files, keeps_format, gradients);
   if (files.size() == 2 && is_output_alone(files[0]) != is_output_alone(files[1])) {
@@ -523,7 +522,7 @@ void Explorer::open_dropped(ui::Session& session, const std::vector<std::string>
                       "these are " +
                       std::to_string(files.size()) + " files.");
   if (holds_whole_call(without_head(all))) return open_both(session, all, all, keeps_format, gradients);
-  open(session, all, gradients);
+  open(session, all, keeps_format, gradients);
 }
 
 /// Opens Q, K, V and an output: the only file with a usual name of outputs, or the last one.
@@ -541,7 +540,7 @@ void Explorer::open_both(ui::Session& session, const std::string& input, const s
                          const GradientSpecs& beside) {
   const auto both = [this, input, output, keeps_format, beside,
                      asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
-    const FileReader::Then of_input = reading(input, asked)(watch);
+    const FileReader::Then of_input = reading(input, asked, keeps_format)(watch);
     const CallFiles files(without_head(input));
     Experiment sized = asked;
     sized.problem.input = parse_input(input);

@@ -59,6 +59,20 @@ TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
   EXPECT_EQ(loaded_place(session_.experiment), LoadedPlace::nowhere);
 }
 
+/// Q, K and V are open already.
+TEST_F(ExplorerGradients, AreDroppedBesideAnOutputAlone) {
+  drop(inputs());
+  const std::string o = npy("o.npy", 1, n, d, 1), dq = npy("dq.npy", 1, n, d, 1);
+  EXPECT_EQ(d_o_of(drop({o, npy("do.npy", 1, n, d, 3), dq})), 3);
+  EXPECT_EQ(session_.experiment.loaded.file, o);
+  EXPECT_EQ(session_.kernel_gradients.dq, dq);
+  session_.experiment.format = fp16;
+  explorer_.open_dropped(session_, {o}, true);
+  settled();
+  EXPECT_EQ(loaded_place(session_.experiment), LoadedPlace::a);
+  EXPECT_EQ(session_.experiment.format, fp16);
+}
+
 /// O of the call before belongs neither to these gradients nor to this log-sum-exp.
 TEST_F(ExplorerGradients, OfANewCallAreJudgedWithoutTheOutputOfTheLastOne) {
   const std::string o = npy("o.npy", 1, n, d, 1), d_o = npy("do.npy", 1, n, d, 3), lse = npy("lse.npy", 1, n, 1, 1);
