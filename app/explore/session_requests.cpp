@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 #include "app/explore/lesson_pages.h"
@@ -56,13 +57,17 @@ void save_session(const std::string& file, const SessionContext& context) {
   });
 }
 
-/// Writes the session and its tensors on another thread.
+/// Writes the session and its tensors on another thread; keeps a file that is there beside the new one.
 void save_packed(const std::string& file, const SessionContext& context) {
   const std::string to = file.ends_with(pack_ending) ? file : pack_name(file);
   const auto pack = [to, context, session = context.session](const ReadWatch& watch) -> FileReader::Then {
     const SessionPack packed = pack_session(session, watch);
+    const std::string aside = keep_aside(to);
+    if (aside.empty() && std::filesystem::exists(to))
+      throw std::runtime_error(to + ": is there and cannot be kept aside, so the session was not saved");
     write_safely(to, packed.bytes);
-    return [to, context](ui::Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors."); };
+    const std::string kept = aside.empty() ? "" : " The file that was there is kept as " + aside + ".";
+    return [to, kept, context](ui::Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors." + kept); };
   };
   context.explorer.read(context.session, false, pack);
 }

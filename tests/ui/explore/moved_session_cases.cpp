@@ -1,6 +1,7 @@
 // Moved sessions in the window: saved with their tensors, files located, points tried again, changed files reported.
 #include <filesystem>
 
+#include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/session/session.h"
 #include "app/tensors/npy.h"
@@ -47,13 +48,14 @@ CASE(moved_session, save_with_its_tensors) {
   hand.open(session_on_files(hand.folder));
   hand.settle();
   const std::uint64_t digest = hand.experiment().problem.input.digest;
-  const std::string packed = hand.folder / "shared.attoscope.zip";
+  const std::string packed = hand.folder.write("shared.attoscope.zip", "an earlier one"), kept = packed + ".kept";
   hand.click(top_bar + "###session");
   hand.frames(2);
   hand.pick("##pack");
   hand.frames(3);
   hand.fill("//$FOCUSED/##path", packed);
-  hand.await("the archive is written", [&] { return fs::exists(packed); });
+  hand.await("the archive is written", [&] { return has(hand.notice(), "is kept as " + kept); });
+  hand.check(read_file(kept, 100) == "an earlier one", "the file that was there is kept");
   for (const char* const name : {"q.npy", "k.npy", "v.npy"}) fs::remove(hand.folder / name);
   hand.open(small_session());
   open_file(hand, packed);
