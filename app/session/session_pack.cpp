@@ -181,7 +181,7 @@ class Packer {
       input.file.clear();
     const int n = read.n, d = value_columns(read);
     if (all && e.loaded.file == read.input.file && !e.loaded.file.empty())
-      e.loaded.file = e.problem.input.file, e.loaded.index = e.problem.input.index;
+      e.loaded.file = e.problem.input.file;
     else
       pack_output(e.loaded, "o", all && has_loaded(e) ? kernel_output_heads(e.loaded.file) : 1,
                   [&](KernelOutput& o) { load_kernel_output(o, all ? 0 : n, all ? 0 : d, watch_); });

@@ -201,6 +201,23 @@ TEST(SessionPack, HoldsAllHeadsOfAGradientOrIsStopped) {
   }
 }
 
+/// Head 0 of the output is compared with head 2 of Q, K and V.
+TEST(SessionPack, HoldsTheHeadOfAnOutputThatIsChosenApart) {
+  const TemporaryDirectory here;
+  std::vector<ExactTensor> tensors;
+  for (const char* const name : {"q", "k", "v", "o"})
+    tensors.push_back({name, {4, rows, columns}, draws(7 + tensors.size(), 4 * rows * columns), ""});
+  const std::string file = here.write("call.safetensors", safetensors_bytes(tensors, {}));
+  Session s = session_of(file + ":2");
+  use_kernel_output(s.experiment, read_kernel_output(file + ":0", s.experiment.problem), false);
+  s.sweep.over = SweepOver::head;
+  const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
+  EXPECT_EQ(again.loaded.file, again.problem.input.file);
+  EXPECT_EQ(again.problem.input.index, 2);
+  EXPECT_EQ(again.loaded.index, 0);
+  EXPECT_EQ(*again.loaded.values, *s.experiment.loaded.values);
+}
+
 /// Sequences of 3 and 5 queries: a file has no tensor for gradients of different lengths.
 TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   const TemporaryDirectory here;
