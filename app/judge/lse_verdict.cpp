@@ -86,19 +86,27 @@ CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const Judg
   return concluded(judgement.table, found, lse_of, options);
 }
 
-std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement& judgement, const Options& options) {
+namespace {
+
+bool has_files(const Problem& p) { return p.input.kind == InputKind::tensors && names_tensor_files(p.input.file); }
+
+}  // namespace
+
+std::optional<RowNumbers> opened_lse(const Experiment& e) {
   const TensorSpec input(e.problem.input.file);
-  const bool has_files = e.problem.input.kind == InputKind::tensors && names_tensor_files(input);
-  if (!has_files && e.loaded.lse.empty()) return {};
-  const HeadShape lone{.n = e.problem.n, .d = e.problem.d};
-  const std::optional<RowNumbers> given = has_files ? open_lse(e.loaded.lse, input, CallFiles(input))
-                                                    : std::optional(open_row_numbers(e.loaded.lse, "--lse", lse_names, lone));
+  if (has_files(e.problem)) return open_lse(e.loaded.lse, input, CallFiles(input));
+  if (e.loaded.lse.empty()) return {};
+  return open_row_numbers(e.loaded.lse, "--lse", lse_names, HeadShape{.n = e.problem.n, .d = e.problem.d});
+}
+
+std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement& judgement, const Options& options) {
+  const std::optional<RowNumbers> given = opened_lse(e);
   if (!given) return {};
   const ExperimentCall call = call_of(e);
   if (call.whole) return judge_lse_of(*given, *call.call, question_of(e, call), judgement, options);
   const int of_files = e.loaded.lse.empty() ? e.problem.input.index : e.loaded.index;  // beside Q, K and V: of their head
-  const JudgedLse lse =
-      judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0), has_files ? of_files : 0);
+  const JudgedLse lse = judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0),
+                                   has_files(e.problem) ? of_files : 0);
   JudgedRow row;
   row.head = e.loaded.index;
   return concluded({row}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);

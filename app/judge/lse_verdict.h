@@ -29,8 +29,10 @@ struct CallLse {
 CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
                      const CallJudgement& judgement, const Options& options);
 
-/// Judges, for the experiment's head, the log-sum-exp that is named with its loaded output or stored in the one file of Q, K
-/// and V; none: there is none. Throws std::runtime_error in a sentence, Stopped when cancelled.
+/// Opens the log-sum-exp that is named with the experiment's loaded output or stored in the one file of Q, K and V; none: there
+/// is none. Throws std::runtime_error in a sentence.
+std::optional<RowNumbers> opened_lse(const Experiment& experiment);
+/// Judges it for the experiment's head. Throws std::runtime_error in a sentence, Stopped when cancelled.
 std::optional<CallLse> judge_lse_beside(const Experiment& experiment, const CallJudgement& judgement, const Options& options);
 
 /// Adds the verdict on the log-sum-exp to `sentences`. `rounded`: true if all else is rounded.

@@ -13,6 +13,7 @@
 
 #include "app/files/files.h"
 #include "app/files/zip.h"
+#include "app/judge/lse_verdict.h"
 #include "app/session/session.h"
 #include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
@@ -172,6 +173,7 @@ class Packer {
     if (e.backward.d_o_file.file.empty() && e.backward.d_o == OutputGradient::file) e.backward.d_o = OutputGradient::normal;
     for (const std::string& sentence : load_found(e))
       if (std::ranges::find(changed_, sentence) == changed_.end()) changed_.push_back(sentence);
+    pack_lse(e, all);
     const Problem read = e.problem;
     if (Input& input = e.problem.input; input.kind == InputKind::tensors)
       std::tie(input.file, input.index) = place("call-", input.file, input.index, all, [&](const std::string& name) {
@@ -222,6 +224,27 @@ class Packer {
     if (has_mask) beside[mask_part] = ScaleSpec{name + ":mask:add"};
     const bool batch = tensors.front().shape.size() == 4;
     return TensorSpec(name, batch || tensors.front().shape.size() == 3 ? parse_layout("h n d") : std::nullopt, beside).text();
+  }
+
+  /// Packs the log-sum-exp of an output for its head, or for all.
+  void pack_lse(Experiment& e, bool all) {
+    if (e.loaded.lse.empty()) return;
+    const auto make = [&](const std::string& name) {
+      const RowNumbers given = *opened_lse(e);
+      if (all && !given.sequences.empty())
+        throw std::runtime_error(e.loaded.lse + ": holds a log-sum-exp of all sequences of a packed call, expected one head");
+      const int heads = all ? given.shape.count() : 1, head = given.shape.count() == 1 ? 0 : e.loaded.index;
+      ExactTensor lse{"lse", {size(heads)}, {}, given.part.tensor.dtype};
+      if (all && given.shape.batch > 1) lse.shape = {size(given.shape.batch), size(given.shape.heads)};
+      lse.shape.push_back(size(given.queries(head)));
+      for (int i = 0; i < heads; ++i) {
+        const std::vector<double> values = given.of(all ? i : head);
+        lse.values.insert(lse.values.end(), values.begin(), values.end());
+      }
+      members_.push_back({name, safetensors_bytes({lse}, {}), true});
+      return name + "[h n]";
+    };
+    e.loaded.lse = place("lse-", e.loaded.lse, e.loaded.index, all, make).first;
   }
 
   /// Packs the head of an output, or all if it has more `heads`; `read` reads what is not read yet.

@@ -10,6 +10,7 @@
 
 #include "app/files/files.h"
 #include "app/files/zip.h"
+#include "app/judge/row_numbers.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
@@ -30,6 +31,15 @@ constexpr std::size_t most_entries = 20'000, most_tried = 400;
 bool is_there(const std::string& path) {
   std::error_code error;
   return fs::is_directory(path, error) || can_open(path);
+}
+
+/// Calls f on the file of a log-sum-exp, without the tensor and the order behind it.
+void with_lse_file(std::string& lse, const Spec& f) {
+  std::string file = file_of_row_numbers(lse);
+  if (file.empty()) return;
+  const std::string behind = lse.substr(file.size());
+  f(file);
+  lse = file + behind;
 }
 
 /// Replaces each path in the text by place(path); unchanged if the text is invalid.
@@ -153,6 +163,11 @@ class Search {
 
   void find(Experiment& e) {
     for (const KeptSpec& kept : kept_specs(e, watch_)) find(kept);
+    with_lse_file(e.loaded.lse, [&](std::string& file) { find_by_name(file); });
+  }
+  /// Finds the missing files of a text without a kept digest.
+  void find_by_name(std::string& spec) {
+    if (!spec.empty()) find({&spec, 0, [](const std::string&) { return std::uint64_t{0}; }, {}});
   }
   void find(const KeptSpec& kept) {
     *kept.spec = moved_to(*kept.spec, moved_);
@@ -213,6 +228,7 @@ void for_each_spec(Experiment& e, const Spec& f) {
   for (std::string* const spec :
        {&e.problem.input.file, &e.loaded.file, &e.backward.d_o_file.file, &e.backward.d_lse_file.file})
     if (!spec->empty()) f(*spec);
+  with_lse_file(e.loaded.lse, f);
 }
 
 void for_each_spec(ui::Session& session, const Spec& f) {
@@ -271,8 +287,7 @@ void find_files(ui::Session& session, const std::string& folder, const ReadWatch
   search.find(session.experiment);
   for (ui::Pin& pin : session.pins) search.find(pin.experiment);
   ui::KernelGradients& g = session.kernel_gradients;
-  for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})  // these have no kept digest
-    if (!spec->empty()) search.find({spec, 0, [](const std::string&) { return std::uint64_t{0}; }, {}});
+  for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file}) search.find_by_name(*spec);
 }
 
 ui::Session with_file_at(ui::Session session, const std::string& missing, const std::string& found) {

@@ -8,6 +8,7 @@
 
 #include "app/commands/command.h"
 #include "app/files/zip.h"
+#include "app/judge/lse_verdict.h"
 #include "app/session/session.h"
 #include "app/session/session_places.h"
 #include "app/tensors/changed_tensors.h"
@@ -218,6 +219,26 @@ TEST(SessionPack, HoldsTheHeadOfAnOutputThatIsChosenApart) {
   EXPECT_EQ(*again.loaded.values, *s.experiment.loaded.values);
 }
 
+TEST(SessionPack, HoldsTheLogSumExpOfAnOutput) {
+  for (const bool all : {false, true}) {
+    const TemporaryDirectory here;
+    Session s = session_of(write_heads(here, 4) + ":2");
+    const std::vector<ExactTensor> o{{"o", {4, rows, columns}, draws(21, 4 * rows * columns), ""}};
+    const std::string file = here.write("o.safetensors", safetensors_bytes(o, {}));
+    use_kernel_output(s.experiment, read_kernel_output(file, s.experiment.problem), false);
+    s.experiment.loaded.lse = here.write("lse.npy", npy_bytes(4, rows, draws(31, 4 * rows).data())) + "[h n]";
+    const std::vector<double> lse = opened_lse(s.experiment)->of(2);
+    if (all) s.sweep.over = SweepOver::head;
+    here.write("s.attoscope.zip", pack_session(s).bytes);
+    fs::remove(here / "lse.npy");
+    const Experiment again = opened(here / "s.attoscope.zip").experiment;
+    EXPECT_EQ(again.loaded.index, all ? 2 : 0);
+    EXPECT_THAT(again.loaded.lse, StartsWith(here / "s.attoscope.zip/"));
+    EXPECT_EQ(opened_lse(again)->shape.count(), all ? 4 : 1);
+    EXPECT_EQ(opened_lse(again)->of(again.loaded.index), lse);
+  }
+}
+
 /// Sequences of 3 and 5 queries: a file has no tensor for gradients of different lengths.
 TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   const TemporaryDirectory here;
@@ -324,6 +345,18 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   EXPECT_FALSE(missing_file(located.experiment));
   Experiment e = located.experiment;
   EXPECT_THAT(load_kept(e), SizeIs(1)) << "a remark says that the tensor has changed";
+}
+
+TEST(MovedSessions, LookForALogSumExpBesideThemselves) {
+  const TemporaryDirectory here, there;
+  Session s = session_of(write_call(here));
+  use_kernel_output(s.experiment, read_kernel_output(here.write("o.npy", npy_of(13)), s.experiment.problem), false);
+  s.experiment.loaded.lse = here.write("lse.npy", npy_bytes(1, rows, draws(14, rows).data())) + "[h n]";
+  const std::string file = write_session(there, s);
+  for (const char* const name : {"o.npy", "lse.npy"}) fs::rename(here / name, there / name);
+  EXPECT_EQ(opened(file).experiment.loaded.lse, there / "lse.npy[h n]");
+  s.experiment.loaded.lse = "lse.npy";
+  EXPECT_EQ(opened(write_session(there, s)).experiment.loaded.lse, there / "lse.npy");
 }
 
 TEST(ChangedTensors, OfEveryHeadThatASweepRepeatsOver) {
