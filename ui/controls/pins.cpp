@@ -246,8 +246,13 @@ std::string compare_with_pin(Session& session, int index) {
   for (const Difference& d : differences(session.experiment, pin.experiment))
     if (d.path.starts_with("problem.") || d.path == "format" || d.path == "a.precision.input")
       return "Not the same question: " + d.path + " is " + d.x + " here and " + d.y + " in the pin.";
+  if (pin.experiment.a.algorithm == Algorithm::loaded) {
+    if (session.experiment.a.algorithm == Algorithm::loaded && session.experiment.loaded != pin.experiment.loaded)
+      return "a is the output in " + session.experiment.loaded.file + " and the pin's a the one in " +
+             pin.experiment.loaded.file + ", expected one output: a and b cannot show two.";
+    session.experiment.loaded = pin.experiment.loaded;
+  }
   session.experiment.b = pin.experiment.a;
-  if (pin.experiment.a.algorithm == Algorithm::loaded) session.experiment.loaded = pin.experiment.loaded;
   return {};
 }
 

@@ -147,6 +147,19 @@ CASE(pins, compare) {
   hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
 }
 
+/// An experiment has one loaded output.
+CASE(pins, compare_two_outputs) {
+  keep_three(hand);
+  Session session = hand.session();
+  for (const auto& [e, file] : {std::pair{&session.experiment, "o2.npy"}, std::pair{&session.pins[0].experiment, "o1.npy"}})
+    *e = session.experiment, e->a.algorithm = Algorithm::loaded, e->loaded.file = file;
+  const Session before = session;
+  const std::string why = compare_with_pin(session, 0);
+  hand.check(session == before && has(why, "o1.npy") && has(why, "o2.npy"), why);
+  session.experiment.loaded = session.pins[0].experiment.loaded;
+  hand.check(compare_with_pin(session, 0).empty() && session.experiment.b.algorithm == Algorithm::loaded, "the same output");
+}
+
 /// A pin of a named kernel has the kernel's name; pins with equal names also name the setting that differs.
 CASE(pins, names_say_what_pins_are) {
   keep_three(hand);
