@@ -205,6 +205,10 @@ void Explorer::ask_beside(const ui::Requests& requests, const ui::Session& sessi
 void Explorer::read(ui::Session& session, bool at_once, FileReader::Read read, const std::string& before) {
   messages_.load_failed = false;
   messages_.error.clear();
+  if (change_)
+    read = [change = change_, read](const ReadWatch& watch) -> FileReader::Then {
+      return [change, then = read(watch)](ui::Session& shown) { change(shown.experiment), then(shown); };
+    };
   const auto failed = [this, before](const std::string& sentence) {
     messages_.error = before + sentence;
     messages_.load_failed = true;

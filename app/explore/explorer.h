@@ -66,6 +66,9 @@ class Explorer {
   /// that name, a tensor beside Q, K, V, or in `gradients`) turns the backward pass on; an output is then not compared.
   void open_dropped(ui::Session& session, const std::vector<std::string>& files, bool keeps_format = false,
                     GradientSpecs gradients = {});
+  /// The files that `open` opens are read for a changed experiment; `change` is applied with them, so not if they cannot be
+  /// read.
+  void open_changed(std::function<void(Experiment&)> change, const std::function<void()>& open);
   /// Lists the tensors of a specification being typed, and its completions, for the next frame.
   void look_into(const std::string& spec, ui::FileUse use = ui::FileUse::tensors);
   /// Opens an output as method a, or b. On failure the session stays unchanged and a sentence is shown.
@@ -103,6 +106,8 @@ class Explorer {
   };
 
   bool has_own_numbers(const Problem& problem) const;
+  /// The session's experiment with the change of `open_changed`.
+  Experiment asked_of(const ui::Session& session) const;
   /// The problem with this input; `numbers` replace the numbers of the former input's heads.
   Problem with_input(Problem problem, const Input& input, const HeadNumbers& numbers) const;
   FileReader::Read reading(const std::string& spec, const Experiment& asked, bool keeps_format,
@@ -142,6 +147,7 @@ class Explorer {
   std::optional<int> replaced_row_;
   Device device_;
   Wanted wanted_;
+  std::function<void(Experiment&)> change_;  ///< of `open_changed`; empty: none
   FileReader files_;
   InputLoader loader_{files_};
   std::optional<HeadsOnShow> shown_heads_;

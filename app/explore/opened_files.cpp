@@ -150,7 +150,7 @@ void Explorer::use_lse(ui::Session& shown, const std::string& spec) {
 void Explorer::open_gradients(ui::Session& session, const GradientSpecs& specs) {
   const bool quick = std::ranges::all_of(
       all_gradients, [&](auto of) { return (specs.*of).empty() || quick_to_read(without_head(specs.*of)); });
-  read(session, quick, gradient_reading(specs, session.experiment.problem));
+  read(session, quick, gradient_reading(specs, asked_of(session).problem));
 }
 
 /// Shows the first opened gradient of a kernel, and lists all in a notice.
@@ -447,8 +447,24 @@ void Explorer::tell_found(const std::vector<std::string>& sentences) {
   remarked_ = true;
 }
 
+void Explorer::open_changed(std::function<void(Experiment&)> change, const std::function<void()>& open) {
+  change_ = std::move(change);
+  try {
+    open();
+  } catch (const std::exception& error) {
+    show_error(error.what());
+  }
+  change_ = {};
+}
+
+Experiment Explorer::asked_of(const ui::Session& session) const {
+  Experiment e = session.experiment;
+  if (change_) change_(e);
+  return e;
+}
+
 void Explorer::open(ui::Session& session, const std::string& spec, bool keeps_format, const GradientSpecs& beside) {
-  read(session, quick_to_read(without_head(spec)), reading(spec, session.experiment, keeps_format, beside));
+  read(session, quick_to_read(without_head(spec)), reading(spec, asked_of(session), keeps_format, beside));
 }
 
 void Explorer::open_kernel(ui::Session& session, const std::string& spec, bool as_b) {
@@ -539,7 +555,7 @@ void Explorer::open_all(ui::Session& session, const std::vector<std::string>& fi
 void Explorer::open_both(ui::Session& session, const std::string& input, const std::string& output, bool keeps_format,
                          const GradientSpecs& beside) {
   const auto both = [this, input, output, keeps_format, beside,
-                     asked = session.experiment](const ReadWatch& watch) -> FileReader::Then {
+                     asked = asked_of(session)](const ReadWatch& watch) -> FileReader::Then {
     const FileReader::Then of_input = reading(input, asked, keeps_format)(watch);
     const CallFiles files(without_head(input));
     Experiment sized = asked;

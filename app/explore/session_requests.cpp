@@ -233,15 +233,16 @@ void open_sent(const LinkMessage& message, const SessionContext& context) {
   attempt(context.explorer, [&] {
     ExperimentOptions options;
     options.typed = message.settings;
-    Experiment e = context.session.experiment;
-    set_problem(e.problem, options);
-    if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
-    context.session.experiment = std::move(e);
+    const auto change = [options](Experiment& e) {
+      set_problem(e.problem, options);
+      if (const std::string* const format = options.find("format")) e = with_format(std::move(e), parse_format(*format));
+    };
     context.session.view.workspace = ui::Workspace::explore;
     GradientSpecs beside{message.d_o, ""};
     for (const auto& [key, path] : message.gradients)
       (key == "dq" ? beside.dq : key == "dk" ? beside.dk : key == "dv" ? beside.dv : beside.lse) = path;
-    open_files(message.files, context, options.find("format") != nullptr, std::move(beside));
+    context.explorer.open_changed(
+        change, [&] { open_files(message.files, context, options.find("format") != nullptr, std::move(beside)); });
   });
 }
 

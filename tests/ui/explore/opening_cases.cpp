@@ -199,6 +199,22 @@ CASE(opening, a_drop_shows_its_picture) {
   hand.check(!held_over() && !is_on_screen("Drop"), "no file is held any more");
 }
 
+/// The settings of a link come with its files, or not at all.
+CASE(opening, a_link_with_settings) {
+  const Call call(hand.folder);
+  hand.open(small_session());
+  hand.settle();
+  LinkMessage link{.files = {hand.folder / "gone.npy"}, .settings = {{"mask", "causal"}, {"format", "fp16"}}};
+  hand.leaves("files that are gone", [&] { open_sent(link, hand.stage.context()), hand.settle(); });
+  hand.expect_error("gone.npy");
+  link.files = {call.q, call.k, call.v};
+  open_sent(link, hand.stage.context());
+  hand.settle();
+  hand.check(hand.error().empty() && shown(hand).v[0] == 3, "the files are open: " + hand.error());
+  hand.check(hand.experiment().problem.mask.kind == Mask::Kind::causal && hand.experiment().format == fp16,
+             "with the settings");
+}
+
 /// An error is shown over the panels for some seconds, and is cleared when the mistake is corrected.
 CASE(opening, an_error_goes_with_its_mistake) {
   const Call call(hand.folder);
