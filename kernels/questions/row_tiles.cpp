@@ -1,5 +1,7 @@
 #include "kernels/questions/row_tiles.h"
 
+#include <utility>
+
 #include "kernels/cpu/inputs.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/recurrence/row_steps.h"
@@ -16,6 +18,7 @@ class TileCollector final : public Recorder<T> {
   int kept_lane(const RowBlock&) const override { return 0; }
 
   void tile(const RowBlock&, const TileView<T>& view) override {
+    restarts_ = restarts_ || view.restarts;
     if (view.takes_part[0] == 0) return;
     const auto of_keys = [&](const T* x) {
       std::vector<T> all;
@@ -24,7 +27,7 @@ class TileCollector final : public Recorder<T> {
     };
     tiles.push_back({.tile = view.tile,
                      .first_key = view.first_key,
-                     .restarts = view.restarts,
+                     .restarts = std::exchange(restarts_, false),
                      .m = view.m[0],
                      .l = view.l[0],
                      .alpha = view.alpha[0],
@@ -39,6 +42,7 @@ class TileCollector final : public Recorder<T> {
 
  private:
   int d_;
+  bool restarts_ = false;  ///< a run began, and the row has seen no key of it yet
 };
 
 /// Recomputes the second pass of two_pass, which the lanes do not report: e from the final m, P = round(e / l).

@@ -2,6 +2,7 @@
 #include "kernels/questions/scores.h"
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "kernels/experiment/presets.h"
@@ -135,6 +136,7 @@ double largest_gap(const Experiment& e) {
       const int row = r.rows[static_cast<std::size_t>(i)];
       const Keys keys = visible_keys(e.problem, row);
       for (int key = keys.first; key < keys.end; ++key) {
+        if (!sees_key(e.problem, row, key)) continue;
         const double term = static_cast<double>(w.P[at(w, row, key)]) *
                             r.inputs->v[static_cast<std::size_t>(key * value_columns(e.problem) + c)];
         sum += term;
@@ -161,6 +163,19 @@ TEST(Scores, PTimesVIsTheOutputWithStochasticRounding) {
     make_stochastic(e.a, dice, 2);
     EXPECT_LE(largest_gap(e), 3e-6) << describe(e);
   });
+}
+
+/// A mask tensor drops all keys of the first tile of the second run.
+TEST(Scores, PTimesVIsTheOutputWhereARunBeginsWithADroppedTile) {
+  Experiment e = small_experiment(fp32, 16, 8);
+  e.a = {.algorithm = Algorithm::split_kv, .block_k = 4, .splits = 2};
+  std::vector<double> terms(16 * 16);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (i % 16 / 4 == 2) terms[i] = -std::numeric_limits<double>::infinity();
+  Tensors t = *compute(e).inputs;
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(16, 16, std::move(terms)));
+  e.problem.input = given(std::move(t));
+  EXPECT_LE(largest_gap(e), 3e-6);
 }
 
 /// An experiment whose V is the identity, so its output is the weights.
