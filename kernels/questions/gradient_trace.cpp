@@ -17,9 +17,13 @@ double euclidean_norm(const std::vector<double>& x) {
   for (const double number : x) squares += number * number;
   return std::sqrt(squares);
 }
+/// Raises `largest` to |x|; NaN is above every number.
+void raise(double& largest, double x) {
+  if (!std::isnan(largest) && !(std::abs(x) <= largest)) largest = std::abs(x);
+}
 double largest_gap(const std::vector<double>& x, const std::vector<double>& y) {
   double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  for (std::size_t i = 0; i < x.size(); ++i) raise(largest, x[i] - y[i]);
   return largest;
 }
 
@@ -38,16 +42,13 @@ TileRange range_of_tile(int tile, int block, int count) {
   return {static_cast<int>(first), static_cast<int>(std::min<std::int64_t>(first + block, count))};
 }
 
-/// Adds the pairs of a range to the statistics of a tile of a query or of a key.
+/// Adds a pair that is seen to the statistics of a tile of a query or of a key.
 template <class Tile>
-void tell_pairs(const GradientPairs& pairs, const TileRange& range, Tile& tile) {
-  for (int i = range.first; i < range.end; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (std::isnan(pairs.ds[at]) && std::isnan(pairs.p[at]) && std::isnan(pairs.dp[at])) continue;
-    tile.largest_P = std::max(tile.largest_P, std::abs(pairs.p[at]));
-    tile.largest_dS = std::max(tile.largest_dS, std::abs(pairs.ds[at]));
-    tile.lost += pairs.lost[at];
-  }
+void tell_pair(const GradientPairs& pairs, std::size_t at, Tile& tile) {
+  ++tile.seen;
+  raise(tile.largest_P, pairs.p[at]);
+  raise(tile.largest_dS, pairs.ds[at]);
+  tile.lost += pairs.lost[at];
 }
 
 class GradientTracer {
@@ -78,12 +79,11 @@ class GradientTracer {
   QueryTile query_tile(const QueryTileSums& sums, const GradientPairs& pairs, const TileRange& range,
                        std::vector<double>& golden) const {
     QueryTile tile{.tile = sums.tile};
-    tell_pairs(pairs, range, tile);
     const Keys seen = visible_keys(problem_, query_);
     for (int key = std::max(range.first, seen.first); key < std::min(range.end, seen.end); ++key) {
       const auto at = static_cast<std::size_t>(key);
-      ++tile.seen;
-      tile.largest_dP = std::max(tile.largest_dP, std::abs(pairs.dp[at] - pairs.delta[0]));
+      tell_pair(pairs, at, tile);
+      raise(tile.largest_dP, pairs.dp[at] - pairs.delta[0]);
       add_row(golden, scale_of(problem_) * golden_query_.pairs.ds[at], passes_.inputs->k, key);
     }
     tile.added = euclidean_norm(sums.added);
@@ -96,12 +96,11 @@ class GradientTracer {
   KeyTile key_tile(const KeyTileSums& sums, const GradientPairs& pairs, const TileRange& range, std::vector<double>& golden_dk,
                    std::vector<double>& golden_dv) const {
     KeyTile tile{.tile = sums.tile};
-    tell_pairs(pairs, range, tile);
     for (int row = range.first; row < range.end; ++row) {
       const Keys seen = visible_keys(problem_, row);
       if (key_ < seen.first || key_ >= seen.end) continue;
       const auto at = static_cast<std::size_t>(row);
-      ++tile.seen;
+      tell_pair(pairs, at, tile);
       add_row(golden_dk, scale_of(problem_) * golden_key_.pairs.ds[at], passes_.inputs->q, row);
       add_row(golden_dv, golden_key_.pairs.p[at], passes_.d_o, row);
     }

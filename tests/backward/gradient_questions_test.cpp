@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/presets.h"
@@ -252,6 +253,19 @@ TEST(GradientTrace, HasTheErrorsAgainstGolden) {
     EXPECT_NEAR(t.golden_delta, golden.delta[77], 1e-12);
     for (std::size_t i = 1; i < t.a.of_query.size(); ++i) EXPECT_GT(t.a.of_query[i].tile, t.a.of_query[i - 1].tile);
   }
+}
+
+TEST(GradientTrace, KeepsNaN) {
+  Experiment e = named_question("grad_hw", 12, 0, 8, Mask::Kind::none, 0);
+  Tensors t = *raw_inputs(e.problem);
+  t.v[0] = std::numeric_limits<double>::infinity();  // dP - delta of key 0 is inf - inf
+  e.problem.input = given(std::move(t));
+  const GradientTrace trace = gradient_trace({e, 3, 0});
+  ASSERT_FALSE(trace.a.of_query.empty() || trace.a.of_key.empty());
+  const QueryTile& query = trace.a.of_query.back();
+  const KeyTile& key = trace.a.of_key.back();
+  for (const double x : {query.dq_error, query.largest_dP, query.largest_dS, key.dk_error, key.largest_dS})
+    EXPECT_TRUE(std::isnan(x)) << x;
 }
 
 TEST(GradientTrace, TakesTilesInTheOrderOfTheMethod) {
