@@ -35,7 +35,7 @@ OrderedRow run_in(const Experiment& e, std::vector<int> order) {
   for (std::size_t t = 1; t < mine.tiles.size(); ++t) row.rescales += mine.tiles[t].m > mine.tiles[t - 1].m ? 1 : 0;
   for (std::size_t c = 0; c < exact.size(); ++c) {
     const double error = std::fabs(mine.output[c] - exact[c]);
-    if (!(error <= row.error)) row.error = error;
+    if (!std::isnan(row.error) && !(error <= row.error)) row.error = error;
   }
   return row;
 }

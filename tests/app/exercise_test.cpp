@@ -2,6 +2,8 @@
 #include "ui/frame/exercise.h"
 
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -193,6 +195,20 @@ TEST(Exercise, OrdersAreRunOneByOne) {
     EXPECT_TRUE(order_of(bad, 3).empty()) << bad;
   EXPECT_EQ(judge_order(x, {{}, 1e-3, 1}, 4e-3).sentence,
             "This order has 1 rescale and an error of 0.001: 25.0 % of 0.004, the largest of all orders.");
+}
+
+TEST(Exercise, OrdersWithNaNHaveTheLargestError) {
+  const Exercise x = read("question: Q?\nkind: order\npolicy: tile\nscores: 2 0.5 -1\n");
+  Experiment e = step_experiment(x.row);
+  Tensors t = *e.problem.input.tensors;
+  e.problem.d_v = t.d_v = 2;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  t.v = {nan, 1, nan, 2, nan, 3};
+  e.problem.input.tensors = std::make_shared<const Tensors>(std::move(t));
+  const OrderedRow mine = row_in_order(e, {0, 1, 2});
+  EXPECT_TRUE(std::isnan(mine.error)) << "column 1 is finite";
+  EXPECT_TRUE(judge_order(x, mine, nan).right);
+  EXPECT_FALSE(judge_order(x, {{}, 1e-3, 1}, nan).right);
 }
 
 /// The error of a key order equals the error of steps() on the row in this order.

@@ -137,7 +137,8 @@ std::vector<int> order_of(std::string_view text, std::size_t keys) {
 AnswerVerdict judge_order(const Exercise& x, const OrderedRow& mine, double most) {
   const std::string error =
       fmt::format("This order has {} and an error of {}", counted(mine.rescales, "rescale"), number(mine.error, 3));
-  const double share = most == mine.error ? 1 : mine.error / most;
+  const bool is_most = most == mine.error || (std::isnan(most) && std::isnan(mine.error));
+  const double share = is_most ? 1 : std::isnan(most) ? 0 : mine.error / most;
   const bool right = share >= 1 - x.tolerance;
   return {right, fmt::format("{}: {:.1f} % of {}, the largest of all orders.", error, 100 * share, number(most, 3))};
 }
