@@ -63,7 +63,7 @@ BackwardRow backward_row(const BackwardRowQuestion& x) {
     const double before = row.dQ.empty() ? 0 : row.dQ.back(), scaled = g.dq(0, 1 + j);
     row.P.push_back((*run.golden)(0, 1 + j));
     row.dS.push_back(scaled / x.scale);
-    row.dP.push_back(row.dS.back() / row.P.back() + row.delta);
+    row.dP.push_back(x.d_o * x.values[static_cast<std::size_t>(j)]);
     row.dV.push_back(g.dv(j, 0));
     row.dK.push_back(g.dk(j, 0));
     row.dQ.push_back(before + scaled * row.k[static_cast<std::size_t>(j)]);

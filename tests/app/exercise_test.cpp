@@ -118,6 +118,12 @@ TEST(BackwardRow, HasTheSlopesOfTheLoss) {
   EXPECT_NEAR(run.delta, x.d_o * run.o, 1e-14);
 }
 
+TEST(BackwardRow, HasDPWherePUnderflows) {
+  const BackwardRow run = backward_row({.scores = {0, 800}, .values = {3, 2}, .d_o = 1.5});
+  EXPECT_EQ(run.P[0], 0);
+  EXPECT_EQ(run.dP, (std::vector<double>{4.5, 3}));
+}
+
 TEST(Exercise, OfABackwardPassTellsTheFirstKeyWhereAnAnswerPartsFromTheRun) {
   const Exercise x = read(row +
                           "kind: blanks\nof: backward\nvalues: 1 -2 0.5 3\nblank: dS = P * (dP - delta)\n"
