@@ -15,6 +15,7 @@
 #include "kernels/backward/gradient_rule.h"
 #include "kernels/backward/stored_tiles.h"
 #include "kernels/cpu/scaled_operands.h"
+#include "kernels/experiment/traffic.h"
 #include "kernels/parallel/parallel.h"
 
 namespace attoscope {
@@ -263,9 +264,8 @@ class BackwardPass {
   double share_lost(const std::vector<int>& rows) const {
     std::int64_t lost = 0, seen = 0;
     for (const int row : rows) {
-      const Keys keys = rule_.keys_of(row);
       lost += lost_[at(row)];
-      seen += keys.empty() ? 0 : keys.end - keys.first;
+      seen += seen_keys(problem_, row);
     }
     return seen == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(seen);
   }

@@ -144,15 +144,17 @@ Traffic traffic(const Experiment& e) {
 
 int element_bytes(const Format& f) { return (1 + f.exponent_bits + f.mantissa_bits + 7) / 8; }
 
-double visible_pairs(const Problem& p) {
+int seen_keys(const Problem& p, int row) {
   const MaskView mask = mask_view(p);
+  const Keys keys = visible_keys(p, row);
+  int hidden = 0;
+  for (int key = keys.first; mask.terms != nullptr && key < keys.end; ++key) hidden += mask.drops(row, key) ? 1 : 0;
+  return std::max(0, keys.end - keys.first - hidden);
+}
+
+double visible_pairs(const Problem& p) {
   double pairs = 0;
-  for (int row = 0; row < p.n; ++row) {
-    const Keys keys = visible_keys(p, row);
-    int hidden = 0;
-    for (int key = keys.first; mask.terms != nullptr && key < keys.end; ++key) hidden += mask.drops(row, key) ? 1 : 0;
-    pairs += std::max(0, keys.end - keys.first - hidden);
-  }
+  for (int row = 0; row < p.n; ++row) pairs += seen_keys(p, row);
   return pairs;
 }
 

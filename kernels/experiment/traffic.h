@@ -30,6 +30,8 @@ Traffic traffic(const Experiment& e);
 /// Bytes of one element of `f`, rounded up.
 int element_bytes(const Format& f);
 
+/// Number of keys that query `row` sees.
+int seen_keys(const Problem& p, int row);
 /// Pairs of a query and a key that the mask leaves visible.
 double visible_pairs(const Problem& p);
 /// Useful operations: 2 (d + d_v) for each visible pair; if d_v = d, 4 N^2 d without a mask, about half of it if causal.

@@ -79,8 +79,8 @@ class GradientTracer {
   QueryTile query_tile(const QueryTileSums& sums, const GradientPairs& pairs, const TileRange& range,
                        std::vector<double>& golden) const {
     QueryTile tile{.tile = sums.tile};
-    const Keys seen = visible_keys(problem_, query_);
-    for (int key = std::max(range.first, seen.first); key < std::min(range.end, seen.end); ++key) {
+    for (int key = range.first; key < range.end; ++key) {
+      if (!sees_key(problem_, query_, key)) continue;
       const auto at = static_cast<std::size_t>(key);
       tell_pair(pairs, at, tile);
       raise(tile.largest_dP, pairs.dp[at] - pairs.delta[0]);
@@ -97,8 +97,7 @@ class GradientTracer {
                    std::vector<double>& golden_dv) const {
     KeyTile tile{.tile = sums.tile};
     for (int row = range.first; row < range.end; ++row) {
-      const Keys seen = visible_keys(problem_, row);
-      if (key_ < seen.first || key_ >= seen.end) continue;
+      if (!sees_key(problem_, row, key_)) continue;
       const auto at = static_cast<std::size_t>(row);
       tell_pair(pairs, at, tile);
       add_row(golden_dk, scale_of(problem_) * golden_key_.pairs.ds[at], passes_.inputs->q, row);

@@ -427,5 +427,28 @@ TEST(LostDS, ComesWithNarrowFormats) {
   EXPECT_GT(compute(e).backward->a.lost_ds, 0);
 }
 
+TEST(LostDS, IsAShareOfThePairsThatAMaskTensorWithGapsKeeps) {
+  Experiment e = named_question("grad_math", 12, 0, 8, Mask::Kind::none, 0);
+  std::vector<double> terms(12 * 12);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if ((i / 12 + i % 12) % 3 == 1) terms[i] = -std::numeric_limits<double>::infinity();
+  Tensors t = *raw_inputs(e.problem);
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(12, 12, std::move(terms)));
+  e.problem.input = given(std::move(t));
+  e.backward.a.precision = {};
+  e.backward.a.precision[GradStep::dS] = to_format(element_e2m1.format);
+  int seen = 0, lost = 0, seen_of_keys = 0, lost_of_keys = 0;
+  for (int i = 0; i < 12; ++i) {
+    const GradientTrace trace = gradient_trace({e, i, i});
+    for (const QueryTile& tile : trace.a.of_query) seen += tile.seen, lost += tile.lost;
+    for (const KeyTile& tile : trace.a.of_key) seen_of_keys += tile.seen, lost_of_keys += tile.lost;
+  }
+  EXPECT_EQ(seen, 96);
+  EXPECT_EQ(seen_of_keys, 96);
+  EXPECT_GT(lost, 0);
+  EXPECT_EQ(lost_of_keys, lost);
+  EXPECT_EQ(compute(e).backward->a.lost_ds, lost / 96.0);
+}
+
 }  // namespace
 }  // namespace attoscope
