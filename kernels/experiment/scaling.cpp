@@ -228,6 +228,7 @@ Scaling with_part(const Scaling& s, std::string_view part, std::string_view valu
     const auto x = factor_of(value);
     if (!x) refuse("a number from 1e-30 to 1e30");
     y.factor = *x;
+    if (y.granularity == Granularity::head) y.rule = ScaleRule::fixed;
   } else {
     throw std::invalid_argument(in_quotes(part) + " is no part of a storage, expected " + listed(scaling_parts));
   }

@@ -81,6 +81,7 @@ TEST(Scaling, ChangesPartByPart) {
   EXPECT_EQ(scaling_text(with_part(s, "scale", "fp32")), "e4m3/block:32/ceil");
   EXPECT_EQ(scaling_text(with_part(s, "quotient", "reciprocal")), "e4m3/block:32/e8m0/ceil/reciprocal");
   EXPECT_EQ(scaling_text(with_part(parse_scaling("e4m3/x256/shift"), "factor", "448")), "e4m3/head/x448/shift");
+  EXPECT_EQ(with_part(parse_scaling("e4m3/head"), "factor", "448"), parse_scaling("e4m3/head/x448"));
   for (const auto& [part, value] :
        {std::pair{"rule", "up"}, {"granularity", "rows"}, {"factor", "-1"}, {"factor", "1e31"}, {"nothing", "1"}})
     EXPECT_THROW(with_part(s, part, value), std::invalid_argument) << part;
