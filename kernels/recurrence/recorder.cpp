@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <variant>
 
 #include "kernels/experiment/matrix.h"
@@ -39,6 +40,30 @@ void append_ranges(const Job<T>& job, int row, std::vector<TileRange>& ranges) {
     const int end = std::min(all.end, (first / per_run + 1) * per_run);
     ranges.push_back({first, end});
     first = end;
+  }
+}
+
+/// True if the row, which sees keys of the range `keys`, keeps one of the tile under a mask tensor with terms.
+template <class T>
+bool keeps_a_key(const Job<T>& job, int row, Keys keys, int tile) {
+  const std::int64_t block_k = tile_keys(job.method, job.n), end = std::min<std::int64_t>(keys.end, (tile + 1) * block_k);
+  for (auto key = std::max<std::int64_t>(keys.first, tile * block_k); key < end; ++key)
+    if (mask_term(job, row, static_cast<int>(key)) != -std::numeric_limits<double>::infinity()) return true;
+  return false;
+}
+
+/// Adds a row's tiles under a mask tensor with terms; `h` has the harmonic numbers.
+template <class T>
+void add_kept_tiles(const Job<T>& job, int row, const std::vector<double>& h, Rescales& r) {
+  const Keys keys = job.keys_of(row);
+  std::vector<TileRange> runs;
+  append_ranges(job, row, runs);
+  for (const TileRange& run : runs) {
+    int kept = 0;
+    for (int tile = run.first; tile < run.end; ++tile)
+      if (keeps_a_key(job, row, keys, tile) && ++kept > 1) r.expected_per_tile[at(tile)] += 1.0 / kept;
+    r.nominal += std::max(0, kept - 1);
+    r.expected += kept == 0 ? 0 : h[at(kept)] - 1;
   }
 }
 
@@ -239,7 +264,12 @@ Rescales RunRecorder<T>::rescales() const {
   r.tiles = tiles_;
   const std::vector<double> h = harmonic_numbers(tiles_);
   std::vector<TileRange> ranges;
-  for (const int row : rows_) append_ranges(job_, row, ranges);
+  const bool has_terms = job_.mask_tensor.terms != nullptr;
+  for (const int row : rows_)
+    if (!has_terms) append_ranges(job_, row, ranges);
+  r.expected_per_tile = expected_moves(ranges, tiles_);
+  for (const int row : rows_)
+    if (has_terms) add_kept_tiles(job_, row, h, r);
   const double rows = static_cast<double>(rows_.size());
   for (const TileRange& range : ranges) {
     r.nominal += range.end - range.first - 1;
@@ -247,7 +277,6 @@ Rescales RunRecorder<T>::rescales() const {
   }
   r.nominal /= rows;
   r.expected /= rows;
-  r.expected_per_tile = expected_moves(ranges, tiles_);
   for (int t = 0; t < tiles_; ++t) {
     r.per_tile.push_back(moved_[at(t)].load(std::memory_order_relaxed));
     r.effective_mean += static_cast<double>(r.per_tile.back());

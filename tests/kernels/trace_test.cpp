@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "kernels/compute.h"
+#include "kernels/cpu/inputs.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "tests/reference/plain.h"
@@ -243,6 +246,21 @@ TEST(Rescales, AreAsManyAsRecordsAmongExchangeableScores) {
   EXPECT_EQ(r.rescales.nominal, 15);
   EXPECT_NEAR(r.rescales.expected, 2.380729, 1e-6);
   EXPECT_NEAR(r.rescales.effective_mean, r.rescales.expected, 0.1);
+}
+
+TEST(Rescales, LeaveOutTilesThatAMaskTensorDrops) {
+  Experiment e = small_experiment(bf16, 256, 8);  // 16 tiles, of which the rows see the first and the last
+  std::vector<double> terms(256 * 256);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (const std::size_t tile = i % 256 / 16; tile != 0 && tile != 15) terms[i] = -std::numeric_limits<double>::infinity();
+  Tensors t = *raw_inputs(e.problem);
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(256, 256, std::move(terms)));
+  e.problem.input = given(std::move(t));
+  const Rescales r = compute(e).rescales;
+  EXPECT_EQ(r.nominal, 1);
+  EXPECT_EQ(r.expected, 0.5);
+  EXPECT_EQ(r.expected_per_tile[1], 0);
+  EXPECT_EQ(r.expected_per_tile[15], 128);
 }
 
 TEST(Rescales, HappenAtEveryTileOfAscendingScoresAndNeverOfDescendingOnes) {
