@@ -79,6 +79,11 @@ void KeptStates::thin() {
   }
 }
 
+void KeptStates::end_plan(const std::shared_ptr<const TrainRecord>& record) {
+  for (Moment& m : moments_)
+    if (!m.record) m.record = record;
+}
+
 void KeptStates::drop_after(int step) {
   std::erase_if(moments_, [step](const Moment& m) { return m.state.step > step; });
 }
@@ -128,13 +133,15 @@ void TrainingHistory::begin_with(std::unique_ptr<PairedTraining> training, const
 void TrainingHistory::go_on_from(int step, const TrainPlan* fork) {
   const KeptStates::Moment* const moment = begun() ? kept_.at(step) : nullptr;
   if (!moment) throw std::invalid_argument("Step " + std::to_string(step) + " is not kept.");
-  TrainRecord record = training_->record();
-  record.plan = *moment->plan;
+  TrainRecord record = moment->record ? *moment->record : training_->record();
+  record.seconds = training_->record().seconds;
   const TrainPlan plan = fork ? *fork : record.plan;
   training_ = std::make_unique<PairedTraining>(plan, record, moment->state, device_);
   plan_ = std::make_shared<const TrainPlan>(plan);
   kept_.drop_after(step);
-  if (fork) kept_.keep({plan_, training_->state(), true, true});
+  if (!fork) return;
+  kept_.end_plan(std::make_shared<const TrainRecord>(std::move(record)));
+  kept_.keep({plan_, training_->state(), true, true});
 }
 
 void TrainingHistory::go_back(int step) { go_on_from(step, nullptr); }

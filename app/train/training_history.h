@@ -21,6 +21,8 @@ class KeptStates {
     PairedTrainingState state;
     bool lasting = false;  ///< not replaced by a newer state
     bool pinned = false;   ///< not dropped to save memory
+    /// The record of `plan` when training continued under another one; null: it has not.
+    std::shared_ptr<const TrainRecord> record = nullptr;
   };
 
   explicit KeptStates(std::size_t bytes) : most_bytes_(bytes) {}
@@ -29,6 +31,8 @@ class KeptStates {
   /// the memory limit, drops the state whose neighbours are closest to each other, but never the first, the newest or a pinned
   /// one.
   void keep(Moment moment);
+  /// Gives the states that have no record `record`, of the plan that ends there.
+  void end_plan(const std::shared_ptr<const TrainRecord>& record);
   /// Forgets all states of later steps.
   void drop_after(int step);
   /// `at`: the state of a step; `before`: the nearest one at or before it. Null if there is none.

@@ -222,6 +222,36 @@ TEST_F(TrainControl, GoesBackAndForks) {
   EXPECT_THAT(after(Act::fork, 4).progress.remark, HasSubstr("width"));
 }
 
+TEST_F(TrainControl, GoesBackToStepsBeforeAForkThatTrainsOtherRuns) {
+  session.train.with_exact = true;
+  after(Act::run);
+  const TrainRecord whole = by_hand(12).record();
+  ASSERT_EQ(whole.runs.size(), 3u);
+  session.train.with_exact = false;
+  EXPECT_EQ(after(Act::fork, 8).record->runs.size(), 2u);
+  TrainView v = after(Act::fork, 4);
+  EXPECT_THAT(v.progress.remark, IsEmpty());
+  EXPECT_EQ(v.record->runs.size(), 2u);
+  ASSERT_EQ(v.record->forks.size(), 1u);
+  EXPECT_EQ(v.record->forks[0].step, 4);
+  session.train.with_exact = true;
+  v = after(Act::go_back, 0);
+  EXPECT_THAT(v.progress.remark, IsEmpty());
+  EXPECT_EQ(v.progress.step, 0);
+  expect_same_curves(*after(Act::run).record, whole);
+}
+
+TEST_F(TrainControl, GoesBackToTheCurvesOfASuspectThatAForkLeftOut) {
+  session.train.kind = TrainKind::bisect;
+  after(Act::run);
+  const TrainRecord whole = by_hand(12).record();
+  session.train.bisect = BisectBy::layer;
+  EXPECT_EQ(after(Act::fork, 8).record->forks.size(), 1u);
+  session.train.bisect = BisectBy::step;
+  EXPECT_EQ(after(Act::go_back, 4).record->runs.back().steps.size(), 4u);
+  expect_same_curves(*after(Act::run).record, whole);
+}
+
 TEST_F(TrainControl, OpensAHeadAtAnyStepInExplore) {
   after(Act::run);
   for (const int step : {0, 3, 8, 12}) {
