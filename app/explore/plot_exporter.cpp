@@ -12,7 +12,9 @@
 #include "app/files/files.h"
 #include "app/plots/window_bundle.h"
 #include "app/tensors/npy.h"
+#include "app/tensors/tensors.h"
 #include "app/words/devices.h"
+#include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/widgets/progress.h"
@@ -58,6 +60,14 @@ std::string known_part(ui::Plot plot, const ui::PanelInput& known) {
   return ui::is_first_answer(*known.answer.result) ? ui::rows_text(*known.answer.result) : "";
 }
 
+/// Reads the tensors of a session that is not the open one, and adapts its shape to them.
+ui::Session with_tensors(ui::Session session) {
+  Problem& p = session.experiment.problem;
+  load_tensors(p.input);
+  if (const auto tensors = p.input.tensors) p = fitted(p, tensors->shape());
+  return session;
+}
+
 /// Writes a plot's bundle as a figure of the answer on screen; runs on the job queue's thread.
 std::string keep_figure(const std::string& directory, const ui::ExportRequest& wanted, ui::Session session, PlotData known,
                         const std::string& part, const Cancelled& cancelled) {
@@ -97,7 +107,7 @@ std::string PlotExporter::ask(const ui::ExportRequest& wanted, const ui::Session
     ui::Session own = *wanted.of;
     own.view.figure = session.view.figure;
     plots_->add([directory = directory_, wanted, own](const Cancelled& cancelled) {
-      return keep_figure(directory, wanted, own, {}, "", cancelled);
+      return keep_figure(directory, wanted, is_of_experiment(wanted.plot) ? with_tensors(own) : own, {}, "", cancelled);
     });
     return "Drawing the " + wanted.name + ".";
   }

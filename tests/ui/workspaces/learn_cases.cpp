@@ -7,6 +7,7 @@
 #include "app/explore/lessons.h"
 #include "app/files/files.h"
 #include "imgui_internal.h"
+#include "tests/support/figure_support.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/exercise.h"
 #include "ui/frame/ui_state.h"
@@ -349,6 +350,29 @@ CASE(learn, figure) {
              "the picture has the whole step: " + std::to_string(height) + " of " + std::to_string(whole));
   hand.check(text.Scroll.y == scrolled && text.Size.y < whole, "the window does not change");
   hand.stage.resize(1280, 800);
+  hand.stage.exporter = PlotExporter("");
+}
+
+/// A heat map of heads from a file, which the lesson's view has not read.
+CASE(learn, figure_of_captured_heads) {
+  if (!has_gnuplot()) return;
+  open_learn(hand);
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");
+  hand.view().figure.as = ExportAs::svg;
+  Lesson lesson = parse_lesson(
+      "test", "# Test\n\n## Step\n\n```heatmap\nfield: a_ulps\ninput: presets/tied_maxima.safetensors\nn: 64\n```\n");
+  resolve(lesson);
+  Session of;
+  for (const LessonBlock& block : lesson.steps[0].blocks)
+    for (const LessonView& view : block.view) of.experiment = view.experiment;
+  hand.check(of.experiment.problem.input.kind == InputKind::tensors, "the view is of a file");
+  ExportRequest wanted{.name = "heat map", .plot = Plot::heat_map};
+  wanted.of = std::make_shared<const Session>(std::move(of));
+  hand.stage.exporter.ask(wanted, hand.session(), hand.stage.panel_input());
+  hand.await("the work is done", [&] { return !hand.stage.exporter.busy(); });
+  hand.frames(1);
+  hand.check(std::filesystem::exists(hand.folder / "pictures/attoscope-heat-map-1/attoscope-heat-map-1.svg"),
+             "a figure is drawn: " + hand.error());
   hand.stage.exporter = PlotExporter("");
 }
 
