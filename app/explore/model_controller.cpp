@@ -54,9 +54,7 @@ std::string state_of(const std::string& checkpoint) {
     files.push_back(at->path().string());
   std::ranges::sort(files);
   std::string state;
-  for (const std::string& file : files)
-    state += fmt::format("{} {} {}\n", file, fs::file_size(file, error),
-                         fs::last_write_time(file, error).time_since_epoch().count());
+  for (const std::string& file : files) state += file + " " + file_state(file) + "\n";
   return state;
 }
 
@@ -83,7 +81,7 @@ std::shared_ptr<const LanguageModel> ModelController::Weights::of(const std::str
 ModelController::ModelController(std::function<void()> published, std::string directory)
     : directory_(std::move(directory)),
       recent_(lines_of(recent_models_file(directory_))),
-      read_([](const ui::ModelPlan& plan, const auto&) { return read_plan(plan); }, published),
+      read_([](const auto& asked, const auto&) { return read_plan(asked.first); }, published),
       times_(
           [](Timed timed, const SideRun<Timed>& run) {
             timed.seconds = seconds_of(timed.asked, timed.architecture, run.options);
@@ -119,6 +117,12 @@ CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedF
 }
 
 void ModelController::update(const ui::Session& session) {
+  const bool is_shown = session.view.workspace == ui::Workspace::model;
+  if (is_shown) {
+    session_ = session;
+    read_.ask({session.model, text_state(session.model)});
+  }
+  reading_ = read_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
   try {
     read_.update();
     work_.update();
@@ -128,10 +132,7 @@ void ModelController::update(const ui::Session& session) {
   } catch (const std::exception& error) {
     remark_ = with_full_stop(error.what());
   }
-  if (session.view.workspace != ui::Workspace::model) return;
-  session_ = session;
-  read_.ask(session.model);
-  estimate(session);
+  if (is_shown) estimate(session);
 }
 
 void ModelController::estimate(const ui::Session& session) {
@@ -147,14 +148,15 @@ ui::ModelView ModelController::view() const {
   if (work_.answer()) view.found = work_.answer()->found, view.shares = work_.answer()->shares;
   ui::ModelProgress& p = view.progress;
   if (read_.answer()) view.reading = read_.answer()->reading;
-  p.reads = !view.reading || !(view.reading->asked == session_.model);
+  p.reads = reading_ || !view.reading || !(view.reading->asked == session_.model);
   const bool works = work_.busy() && asked_ > 0;
   p.runs = works && running_ == ModelPart::none, p.attributes = works && running_ != ModelPart::none, p.opens = heads_.busy();
   p.share = work_.effort().share();
   if (works) p.seconds_left = work_.effort().seconds_left().value_or(p.seconds_left);
   p.remark = remark_;
   if (const auto& found = view.found)
-    p.stale = !(found->reading->asked == session_.model && same_question(*found, asked_by(session_, found->reading)));
+    p.stale = p.reads || found->reading->tokens != view.reading->tokens || !(found->reading->asked == session_.model) ||
+              !same_question(*found, asked_by(session_, found->reading));
   if (times_.answer() && view.reading && same_question(times_.answer()->asked, asked_by(session_, view.reading)))
     p.expected = times_.answer()->seconds;
   return view;
@@ -185,7 +187,7 @@ void ModelController::handle(const ui::ModelRequest& request, const ui::Session&
   if (work_.answer()) work.asked = work_.answer()->found;
   if (request.act == Act::run) {
     const std::shared_ptr<const ReadPlan>& read = read_.answer();
-    if (!read || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
+    if (!read || reading_ || !(read->reading->asked == session.model) || !read->reading->wrong.empty()) return;
     work.asked = std::make_shared<const ui::ModelFound>(asked_by(session, read->reading));
     work.part = ModelPart::none;
     remember(work.checkpoint);

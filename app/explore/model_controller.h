@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/model/model_plan.h"
@@ -84,7 +85,9 @@ class ModelController {
   ModelPart running_ = ModelPart::none;         ///< part of the work under way
   std::shared_ptr<const CapturedFile> opened_;  ///< returned by `take_captured`
   std::string remark_;
-  SideQuestion<ui::ModelPlan, ReadPlan> read_;  ///< last, so that they join before anything they use goes away
+  bool reading_ = false;  ///< the plan was still being read when the newest answer was taken
+  /// A plan, and the state of its text. Last, so that they join before anything they use goes away.
+  SideQuestion<std::pair<ui::ModelPlan, std::string>, ReadPlan> read_;
   SideQuestion<Timed, Timed> times_;
   SideQuestion<Work, Done> work_;
   SideQuestion<Work, CapturedFile> heads_;

@@ -250,6 +250,12 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
   return bytes;
 }
 
+std::string file_state(const std::string& path) {
+  std::error_code error;
+  return std::to_string(fs::file_size(path, error)) + " " +
+         std::to_string(fs::last_write_time(path, error).time_since_epoch().count());
+}
+
 StagedFiles::~StagedFiles() {
   for (const Staged& f : files_)
     if (!f.temporary.empty()) ::unlink(f.temporary.c_str());

@@ -85,6 +85,9 @@ auto named_in_errors(const std::string& file, Read read) {
 /// All of a file of at most `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit);
 
+/// A text that changes when the size or the time of writing of a file does.
+std::string file_state(const std::string& path);
+
 /// Durability of a written file. program: survives the end of this program. machine: also a crash of the machine, at the cost
 /// of an fsync of the file and of its directory.
 enum class Safety : std::uint8_t { program, machine };

@@ -193,6 +193,10 @@ std::string checkpoint_at(const std::string& path) {
   return is_model ? path : "";
 }
 
+std::string text_state(const ui::ModelPlan& plan) {
+  return plan.text == ui::ModelText::file ? file_state(tensor_ref(with_home(plan.file)).file) : "";
+}
+
 ReadPlan read_plan(const ui::ModelPlan& plan) {
   auto reading = std::make_shared<ui::ModelReading>();
   ReadPlan read;

@@ -19,6 +19,9 @@ std::string checkpoint_of(const ui::ModelPlan& plan);
 /// none.
 std::string checkpoint_at(const std::string& path);
 
+/// A text that changes when the file of the plan's text does.
+std::string text_state(const ui::ModelPlan& plan);
+
 /// The plan's text as tokens, and the architecture of its checkpoint.
 struct ReadPlan {
   std::shared_ptr<const ui::ModelReading> reading;

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "app/files/files.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/text.h"
@@ -82,7 +83,7 @@ ui::TrainView computed_training(const ui::Session& session, const Cancelled& can
 }
 
 TrainController::TrainController(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
-    : text_([](const TextSource& asked, const auto&) { return read_plan_text(asked); }, published),
+    : text_([](const auto& asked, const auto&) { return read_plan_text(asked.first); }, published),
       thread_(published, std::move(keeping), std::move(make)) {
   std::error_code error;
   const std::string own = thread_.own_checkpoint();
@@ -107,11 +108,12 @@ void TrainController::update(ui::Session& session, bool explore_computes) {
 
 /// Sets `planned_` from the session's plan when its text is read.
 void TrainController::plan(const ui::Session& session) {
-  text_.ask(session.train.text);
+  const TextSource& asked = session.train.text;
+  text_.ask({asked, file_state(asked.file)});
   reading_ = text_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
   text_.update();
   const std::shared_ptr<const TextAnswer>& text = text_.answer();
-  if (!text || !(text->asked == session.train.text)) return planned_.reset();
+  if (!text || !(text->asked == asked)) return planned_.reset();
   if (planned_ && text == read_text_ && read_ == session.train) return;
   read_ = session.train;
   read_text_ = text;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/threads/side_question.h"
 #include "app/train/train_thread.h"
@@ -69,7 +70,9 @@ class TrainController {
   std::optional<CapturedFile> captured_;
   std::optional<TrainOrder> waiting_;  ///< waits for the text
   Clock::time_point explored_at_{};
-  SideQuestion<TextSource, TextAnswer> text_;  ///< last, so they join before anything they use goes away
+  /// The text of a source, and the state of its file.
+  SideQuestion<std::pair<TextSource, std::string>, TextAnswer>
+      text_;  ///< last, so they join before anything they use goes away
   TrainThread thread_;
 };
 

@@ -420,6 +420,17 @@ TEST_F(TrainControl, SaysWhatIsWrongWithAPlan) {
       << "the file is looked for again: " << controller->view().progress.wrong << controller->view().progress.remark;
 }
 
+TEST_F(TrainControl, ReadsATextAgainThatWasRewritten) {
+  EXPECT_EQ(after(Act::one_step).record->plan.text.digest, plan().text.digest);
+  scratch_.write("text.txt", made_text(2500, 2));
+  controller->update(session, false);
+  ASSERT_TRUE(until_quiet());
+  EXPECT_TRUE(controller->view().progress.stale) << "the step was trained on the earlier text";
+  scratch_.write("text.txt", made_text(2700, 3));
+  EXPECT_EQ(after(Act::restart).record->plan.text.digest, plan().text.digest);
+  EXPECT_FALSE(controller->view().progress.stale);
+}
+
 TEST_F(TrainControl, DivergenceStopsAndKeepsWhatThereWas) {
   session.train.a.format = session.train.b.format = parse_format("e2m1");
   session.train.recipe.rate = 10;

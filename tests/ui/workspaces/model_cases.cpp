@@ -163,6 +163,24 @@ CASE(model, rewritten_weights) {
   hand.check(hand.stage.model().view().found->answer->exact_nll != before, "new weights give another answer");
 }
 
+CASE(model, rewritten_text) {
+  const TinyCheckpoint checkpoint;
+  Session session = model_session(checkpoint);
+  session.model.text = ModelText::file;
+  session.model.file = hand.folder / "text.txt";
+  write_file(session.model.file, "The first text.");
+  open_model_window(hand, session);
+  run_model(hand);
+  hand.check(!hand.stage.model().view().progress.stale, "the answer is on the first text");
+  write_file(session.model.file, "Another text, and longer.");
+  hand.frames(2);
+  wait_for(hand, is_read, "it is read again");
+  hand.check(hand.stage.model().view().progress.stale, "the answer is on an earlier text");
+  run_model(hand);
+  const ModelView v = hand.stage.model().view();
+  hand.check(v.found->reading->tokens.size() == 25 && !v.progress.stale, "the answer is on the new text");
+}
+
 /// Tab goes to the text, an arrow to the next token, and Enter chooses the token.
 CASE(model, tokens_by_keys) {
   const TinyCheckpoint checkpoint;
