@@ -105,8 +105,9 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   check_bundle_place("--out", x.out);  // before computing
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
-  const std::vector<std::string> tensors =
-      is_of_experiment(asked.plot) ? load_found(asked.session.experiment) : std::vector<std::string>();
+  const std::vector<std::string> tensors = is_of_experiment(asked.plot) || asked.plot == ui::Plot::sweep
+                                               ? load_found(asked.session.experiment)
+                                               : std::vector<std::string>();
   tell(tensors);
   const Interrupts interrupts;
   const UsableDevice device = usable_device(asked.session.device);

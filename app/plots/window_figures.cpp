@@ -277,6 +277,8 @@ Figure sweep_plot(const ui::Session& session, const std::shared_ptr<const ui::Sw
                                 plan.about.wrong_values[1] + plan.about.wrong);
   if (!table || table->cells.empty())
     throw std::invalid_argument("Nothing of the sweep is known yet, so there is nothing to draw.");
+  const bool has_numbers = std::ranges::any_of(table->cells, [](const ui::SweepCell& cell) { return cell.count > 0; });
+  if (!has_numbers && !table->errors.empty()) throw std::invalid_argument(with_full_stop(table->errors[0]));
   const ui::SweepPlan& p = session.sweep;
   return sweep_figure(*plan.sweep, *table, {{p.spread, p.log_x, p.log_y}, p.heat_map, style_of(session.view.figure)});
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include "app/session/session.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
+#include "app/tensors/tensors.h"
 #include "app/train/trained.h"
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
@@ -480,6 +482,44 @@ TEST(PlotCommand, ChangedBitsAreSaidOnceTheFilesAreThere) {
   EXPECT_EQ(o.code, 1);
   EXPECT_THAT(o.err, HasSubstr("the bits of b are not those that the figure was first made of"));
   EXPECT_EQ(bytes_of_file(scratch / "f.csv"), bytes_of_file(scratch / "g.csv"));
+}
+
+TEST(PlotCommand, ASweepChecksItsTensors) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  const Environment at_scratch{"XDG_CACHE_HOME", scratch / "cache"};
+  Session s = plotted();
+  s.sweep.first = {"block_k", "8,16"};
+  std::vector<double> values(std::size_t{40} * 8);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i));
+  std::string spec;
+  for (const char* const name : {"q.npy", "k.npy", "v.npy"})
+    spec += (spec.empty() ? "" : ",") + scratch.write(name, npy_bytes(40, 8, values.data()));
+  s.experiment.problem.input = parse_input(spec);
+  load_tensors(s.experiment.problem.input);
+  const std::string session = scratch.write("s.json", session_text(s));
+  const auto drawn = [&](const std::vector<std::string>& more) {
+    return attoscope(with({"figure", session, "--plot", "sweep", "--out", scratch / "f.svg"}, more));
+  };
+  EXPECT_THAT(drawn({"--strict"}).err, IsEmpty());
+  values[5] += 0.5;
+  scratch.write("v.npy", npy_bytes(40, 8, values.data()));
+  EXPECT_THAT(drawn({}).err, HasSubstr("v.npy"));
+  EXPECT_EQ(drawn({"--strict"}).code, 4);
+  std::filesystem::remove(scratch / "v.npy");
+  EXPECT_NE(drawn({}).code, 0);
+  EXPECT_THAT(drawn({}).err, HasSubstr("v.npy"));
+}
+
+TEST(PlotData, OfASweepWithAPointThatCannotBeComputedIsASentence) {
+  Session s = plotted();
+  SweepTable table;
+  table.cells = {SweepCell{}};
+  table.errors = {"problem.n is 0, expected 1 or more"};
+  PlotData data;
+  data.sweep = std::make_shared<const SweepTable>(std::move(table));
+  EXPECT_EQ(message_of<std::invalid_argument>([&] { plot_figure(Plot::sweep, s, data); }),
+            "problem.n is 0, expected 1 or more.");
 }
 
 TEST(PlotCommand, TheSessionThatIsDrawnIsNeverOverwritten) {
