@@ -21,6 +21,7 @@
 #include "app/words/numbers.h"
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/model/logit_measures.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope::app {
@@ -124,7 +125,7 @@ Table targets_table(const ui::ModelFound& found, const std::string& a_name, cons
         &b = found.answer->tokens[2].logp;
   std::vector<std::size_t> order(exact.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::abs(a[i] - exact[i]); });
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return size_of_difference(a[i] - exact[i]); });
   order.resize(std::min(order.size(), most));
   for (const std::size_t i : order)
     table.rows.push_back(

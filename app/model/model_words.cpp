@@ -14,6 +14,7 @@
 #include "app/words/field_setter.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/model/logit_measures.h"
 
 namespace attoscope::app {
 namespace {
@@ -75,7 +76,7 @@ std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const Mode
   constexpr std::size_t most = 10;
   std::vector<std::size_t> order(x.dlogp_a.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return std::fabs(x.dlogp_a[i]); });
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return size_of_difference(x.dlogp_a[i]); });
   order.resize(std::min(order.size(), most));
   std::vector<MovedToken> moved;
   for (const std::size_t i : order) {
@@ -177,6 +178,8 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   for (const ReportMeasure& m : run_measures) text += fmt::format(" {:>10}", m.column);
   text += "\n" + run_line("a", x.a) + run_line("b", x.b) + run_line("b against a", x.a_b);
   text += run_line("bf16 everywhere", x.bf16) + run_line("order, of bf16", x.order);
+  if (const auto lost = std::ranges::count_if(x.dlogp_a, [](double d) { return std::isnan(d); }))
+    text += fmt::format("\n{} of {} tokens have no number under a: each counts as infinitely far\n", lost, x.dlogp_a.size());
   text += "\ntime of the layers and logits: " + run_times(x) + "\n";
   text += "\nrelative RMS of the hidden state's difference after each layer\n";
   for (std::size_t l = 0; l < x.layers.size(); ++l)

@@ -17,8 +17,16 @@ double mean(const std::vector<double>& x) {
 
 double median(std::vector<double> x) {
   if (x.empty()) return 0;
+  std::ranges::transform(x, x.begin(), size_of_difference);
   std::ranges::sort(x);
   return (x[(x.size() - 1) / 2] + x[x.size() / 2]) / 2;
+}
+
+/// The largest number; infinite if one is NaN.
+double largest(const std::vector<double>& x) {
+  double most = x.empty() ? 0 : -HUGE_VAL;
+  for (const double v : x) most = std::max(most, std::isnan(v) ? HUGE_VAL : v);
+  return most;
 }
 
 /// Sets the measures of the differences of log-probabilities.
@@ -29,7 +37,7 @@ void set_differences(RunMeasures& m, const std::vector<double>& x, const std::ve
     e[i] = exponential(d[i]);
   }
   m.dlogp_mean_abs = mean(d);
-  m.dlogp_max_abs = d.empty() ? 0 : *std::ranges::max_element(d);
+  m.dlogp_max_abs = largest(d);
   m.dlogp_median_abs = median(std::move(d));
   m.mean_exp_abs_dlogp = mean(e);
 }
@@ -76,11 +84,13 @@ LogitComparison compared_logits(const std::vector<LogitSource*>& runs, const std
     RunMeasures& m = found.measures[p];
     m.nll = found.nll[pairs[p].x];
     m.kl_mean = mean(kl[p]);
-    m.kl_max = *std::ranges::max_element(kl[p]);
+    m.kl_max = largest(kl[p]);
     set_differences(m, found.logp[pairs[p].x], found.logp[pairs[p].other]);
   }
   return found;
 }
+
+double size_of_difference(double x) { return std::isnan(x) ? HUGE_VAL : std::fabs(x); }
 
 double mean_abs_difference(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;

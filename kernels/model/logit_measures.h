@@ -40,6 +40,9 @@ LogitComparison compared_logits(const std::vector<LogitSource*>& runs, const std
                                 const std::vector<int>& tokens, int vocabulary, const StopSign& stop,
                                 const std::function<void(std::size_t run, const std::vector<double>&)>& keep = {});
 
+/// |x|, by which differences are ordered: infinite for NaN.
+double size_of_difference(double x);
+
 double mean_abs_difference(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace attoscope

@@ -3,9 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/stop_sign.h"
+#include "kernels/model/logit_measures.h"
 #include "tests/support/matchers.h"
 
 namespace attoscope {
@@ -28,6 +34,30 @@ TEST(ModelAnswer, ReportsEveryLayerAndAllLogits) {
     const std::size_t of_parts = part == ModelPart::layer ? layers * (layers + 1) / 2 : parts * layers;
     EXPECT_EQ(shares.size(), (runs * layers + of_parts) + (runs + parts)) << "attributed: " << static_cast<int>(part);
     EXPECT_NEAR(*shares.rbegin(), 1, 1e-9) << "attributed: " << static_cast<int>(part);
+  }
+}
+
+/// A run whose log-probabilities are listed.
+struct ListedRun final : LogitSource {
+  explicit ListedRun(std::vector<double> all) : x(std::move(all)) {}
+  std::vector<double> logits(int first, int count) override { return {x.begin() + first, x.begin() + first + count}; }
+  LogitSum sum(const LogitLanes&, const double*, int) const override { return {}; }
+  double log_probability(const LogitSum&, double logit) const override { return logit; }
+  std::vector<double> x;
+};
+
+TEST(ModelAnswer, ATokenWithoutANumberCountsAsInfinitelyFar) {
+  ListedRun exact({0, 0, 0, 0, 0, 0});
+  std::vector<double> moved{NAN, -3, 1, NAN, 2};
+  for (int i = 0; i < 5; ++i) {
+    std::rotate(moved.begin(), moved.begin() + 1, moved.end());
+    std::vector<double> of_x = moved;
+    of_x.push_back(0);
+    ListedRun x(of_x);
+    const RunMeasures m = compared_logits({&x, &exact}, {{0, 1}}, {0, 0, 0, 0, 0, 0}, 1, StopSign()).measures[0];
+    EXPECT_EQ(m.dlogp_median_abs, 3);
+    EXPECT_EQ(m.dlogp_max_abs, HUGE_VAL);
+    EXPECT_TRUE(std::isnan(m.dlogp_mean_abs));
   }
 }
 
