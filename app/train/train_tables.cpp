@@ -25,7 +25,18 @@ std::string train_method_text(const TrainMethod& m) {
   return text;
 }
 
-double last_loss(const RunRecord& run) { return run.steps.empty() ? NAN : run.steps.back().loss; }
+double loss_at(const RunRecord& run, int step) {
+  const auto found = std::ranges::find(run.steps, step, &StepReport::step);
+  return found == run.steps.end() ? NAN : found->loss;
+}
+
+/// The losses of a and b at a's last step.
+std::string losses(const TrainRecord& r) {
+  const int step = r.runs[0].steps.empty() ? r.step : r.runs[0].steps.back().step;
+  const double a = loss_at(r.runs[0], step), b = loss_at(r.runs[1], step);
+  return fmt::format("{}loss of a {:.4f}, of b {:.4f}, difference {}\n", step == r.step ? "" : fmt::format("at step {}: ", step),
+                     a, b, short_number(a - b));
+}
 
 /// "steps skipped by the loss scale: a 0, b in fp16 3"; "" if no run scales its loss.
 std::string skipped_text(const TrainRecord& r) {
@@ -42,8 +53,7 @@ std::string question(const TrainRecord& r) {
   std::string text = train_conditions(p);
   text += fmt::format("step {} of {}, {}", r.step, p.recipe.steps, r.device);
   if (r.seconds > 0) text += fmt::format(", {:.3g} s in all: {:.3g} steps a second", r.seconds, r.step / r.seconds);
-  text += fmt::format("\nloss of a {:.4f}, of b {:.4f}, difference {}\n", last_loss(r.runs[0]), last_loss(r.runs[1]),
-                      short_number(last_loss(r.runs[0]) - last_loss(r.runs[1])));
+  text += "\n" + losses(r);
   if (!std::isnan(r.runs[0].heldout_loss) || !std::isnan(r.runs[1].heldout_loss))
     text += fmt::format("held-out loss of a {:.4f}, of b {:.4f}, difference {}\n", r.runs[0].heldout_loss,
                         r.runs[1].heldout_loss, short_number(r.runs[0].heldout_loss - r.runs[1].heldout_loss));

@@ -437,6 +437,15 @@ TEST_F(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
   succeed({"run", "--input", file, "--mask", "causal"});
 }
 
+TEST_F(TrainCommand, LossesAreComparedAtTheSameStep) {
+  const TrainRecord r = trained_pair(tiny_plan(TrainKind::replay), 5).record();
+  ASSERT_EQ(r.runs[0].steps.back().step, 3);
+  const double a = r.runs[0].steps.back().loss, b = r.runs[1].steps[2].loss;
+  EXPECT_THAT(train_report(r), HasSubstr("\nat step 3: loss of a "));
+  EXPECT_THAT(train_report(r), HasSubstr("difference " + short_number(a - b) + "\n"));
+  EXPECT_THAT(train_report(trained_pair(tiny_plan(TrainKind::replay), 6).record()), HasSubstr("\nloss of a "));
+}
+
 TEST_F(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
   EXPECT_THAT(output_of(tiny({"--kind", "bisect", "--bisect", "head"})),
               AllOf(HasSubstr("a with this made exact"), HasSubstr("layer 0 head 0 exact"), HasSubstr("layer 0 head 1 exact")));
