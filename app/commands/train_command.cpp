@@ -305,8 +305,10 @@ std::string write_files(const TrainArguments& x, const Task& task, PairedTrainin
   if (!x.csv.empty() && x.csv != "-") files.add(x.csv, train_csv(record));
   if (!x.save.empty()) stage_weights(files, x.save, training);
   for (const QkvFile& q : task.qkv) {
-    const RunPlan& run = record.runs[static_cast<std::size_t>(q.run)].run;
-    const CapturePlace place{run.name, q.layer, q.head, q.sequence, record.step};
+    const auto at = static_cast<std::size_t>(q.run);
+    const RunPlan& run = record.runs[at].run;
+    const int step = record.runs[at].stopped.empty() ? record.step : training.state().runs[at].step;
+    const CapturePlace place{run.name, q.layer, q.head, q.sequence, step};
     files.add(q.file, capture_file(training.captured(q.run, q.layer, q.head, q.sequence), place, run.method));
   }
   std::string no_picture;

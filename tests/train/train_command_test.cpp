@@ -437,6 +437,24 @@ TEST_F(TrainCommand, SavedQueriesAreWhatTheHeadSaw) {
   succeed({"run", "--input", file, "--mask", "causal"});
 }
 
+TEST_F(TrainCommand, SavedQueriesOfAStoppedRunNameItsOwnStep) {
+  tiny();  // writes the text
+  TrainPlan plan = by_hand(0).record().plan;
+  plan.kind = TrainKind::bisect;
+  plan.bisect = BisectBy::head;
+  const PairedTraining training = trained_pair(plan, 3);
+  TrainRecord record = training.record();
+  PairedTrainingState state = training.state();
+  record.runs[0].stopped = "Run a diverged at step 3.";
+  record.runs[0].steps.pop_back();
+  state.runs[0] = trained_pair(plan, 2).state().runs[0];
+  write_checkpoint(scratch_ / "c", record, state);
+  const std::string of_a = scratch_ / "a.safetensors", of_b = scratch_ / "b.safetensors";
+  attoscope(resumed(scratch_ / "c", {"--save-qkv", "a:0:0=" + of_a, "--save-qkv", "b:0:0=" + of_b}));
+  EXPECT_THAT(bytes_of_file(of_a), HasSubstr("\"step\":\"2\""));
+  EXPECT_THAT(bytes_of_file(of_b), HasSubstr("\"step\":\"6\""));
+}
+
 TEST_F(TrainCommand, LossesAreComparedAtTheSameStep) {
   const TrainRecord r = trained_pair(tiny_plan(TrainKind::replay), 5).record();
   ASSERT_EQ(r.runs[0].steps.back().step, 3);
