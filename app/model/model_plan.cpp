@@ -92,7 +92,7 @@ void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::Mod
   std::optional<Tokenizer> tokenizer;
   if (text) {
     tokenizer = read_tokenizer(checkpoint);
-    reading.tokens = tokenizer->tokens(*text);
+    reading.tokens = named_in_errors(checkpoint, [&] { return tokenizer->tokens(*text); });
   } else {
     reading.tokens = read_tokens(with_home(plan.file), 0);
     try {

@@ -163,6 +163,16 @@ CASE(model, rewritten_weights) {
   hand.check(hand.stage.model().view().found->answer->exact_nll != before, "new weights give another answer");
 }
 
+CASE(model, text_without_tokens) {
+  const TinyCheckpoint checkpoint;
+  Session session = model_session(checkpoint);
+  session.model.text = ModelText::typed;
+  session.model.typed = "\xC3\xA9";
+  open_model_window(hand, session);
+  const std::string wrong = hand.stage.model().view().reading->wrong;
+  hand.check(wrong.starts_with(checkpoint.path() + ": has no token"), wrong);
+}
+
 CASE(model, rewritten_text) {
   const TinyCheckpoint checkpoint;
   Session session = model_session(checkpoint);
