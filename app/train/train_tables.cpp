@@ -34,8 +34,8 @@ double loss_at(const RunRecord& run, int step) {
 std::string losses(const TrainRecord& r) {
   const int step = r.runs[0].steps.empty() ? r.step : r.runs[0].steps.back().step;
   const double a = loss_at(r.runs[0], step), b = loss_at(r.runs[1], step);
-  return fmt::format("{}loss of a {:.4f}, of b {:.4f}, difference {}\n", step == r.step ? "" : fmt::format("at step {}: ", step),
-                     a, b, short_number(a - b));
+  return fmt::format("{}loss of a {:.4f}, of b {:.4f}, difference {}\n",
+                     step == r.step ? "" : fmt::format("at step {}: ", step), a, b, short_number(a - b));
 }
 
 /// "steps skipped by the loss scale: a 0, b in fp16 3"; "" if no run scales its loss.
