@@ -23,24 +23,18 @@ std::vector<std::size_t> shown_columns(const Table& table) {
   return shown;
 }
 
-/// True for NaN and for nothing.
-bool is_missing(const TableCell& cell) {
-  const auto* const number = std::get_if<double>(&cell);
-  return number != nullptr ? std::isnan(*number) : std::holds_alternative<std::monostate>(cell);
-}
-
-/// Compares words alphabetically, and numbers by value; numbers come before words.
+/// Compares words alphabetically, and numbers by value; NaN and missing numbers count as the largest.
 bool is_less(const TableCell& x, const TableCell& y) {
   const auto number = [](const TableCell& cell) {
     if (const auto* const count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
     const auto* const value = std::get_if<double>(&cell);
-    return value != nullptr ? *value : HUGE_VAL;
+    return value != nullptr && !std::isnan(*value) ? *value : HUGE_VAL;
   };
   const auto *const a = std::get_if<std::string>(&x), *const b = std::get_if<std::string>(&y);
   return a != nullptr && b != nullptr ? *a < *b : number(x) < number(y);
 }
 
-/// The rows in the order chosen by clicks on the headings; NaN and missing cells come last in both directions.
+/// The rows in the order chosen by clicks on the headings.
 std::vector<std::size_t> order_of(const Table& table, const std::vector<std::size_t>& columns) {
   std::vector<std::size_t> order(table.rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -50,7 +44,6 @@ std::vector<std::size_t> order_of(const Table& table, const std::vector<std::siz
   const bool descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
   std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
     const TableCell &a = table.rows[x][by], &b = table.rows[y][by];
-    if (is_missing(a) || is_missing(b)) return !is_missing(a);
     return descending ? is_less(b, a) : is_less(a, b);
   });
   return order;
