@@ -38,7 +38,7 @@ class ExplorerCalls : public ExplorerTest {
     testing::SavedDict dict;
     std::uint64_t seed = 1;
     for (const char* const name : {"q", "k", "v", "out"})
-      dict.bf16s(name, {1, heads, tokens, 8}, random(heads * tokens * 8, seed++));
+      dict.bf16s(name, {1, tokens, heads, 8}, random(heads * tokens * 8, seed++));
     return dict.value("softmax_scale", testing::SavedDict::real(scale));
   }
   /// Updates the explorer until this holds.
@@ -101,9 +101,9 @@ TEST_F(ExplorerCalls, AnotherFileIsOpenedAfterAHeadThatIsNotThere) {
 TEST_F(ExplorerCalls, ARewrittenCallBringsItsHeadsAndNumbers) {
   for (const int heads : {8, 2}) {
     const std::string name = std::to_string(heads) + ".pt";
-    EXPECT_EQ(drop(square(4, 6), name).choices.tensors.heads, 4);
+    EXPECT_EQ(drop(square(4, 9), name).choices.tensors.heads, 4);
     EXPECT_EQ(problem().scale, 0.5);
-    scratch_.write(name, square(heads, 6, 0.25).bytes());
+    scratch_.write(name, square(heads, 9, 0.25).bytes());
     EXPECT_TRUE(updated_until([&] { return problem().scale == 0.25; }));
     EXPECT_EQ(explorer_.panel_input().choices.tensors.heads, heads);
     EXPECT_EQ(explorer_.panel_input().choices.tensors.head_names.size(), static_cast<std::size_t>(heads));
@@ -111,17 +111,17 @@ TEST_F(ExplorerCalls, ARewrittenCallBringsItsHeadsAndNumbers) {
 }
 
 TEST_F(ExplorerCalls, ARewrittenCallKeepsAScaleOfTheUser) {
-  drop(square(4, 6));
+  drop(square(4, 9));
   session_.experiment.problem.scale = 3;
   settled();
-  scratch_.write("call.pt", square(8, 6, 0.25).bytes());
+  scratch_.write("call.pt", square(8, 9, 0.25).bytes());
   EXPECT_TRUE(updated_until([&] { return explorer_.panel_input().choices.tensors.heads == 8; }));
   EXPECT_EQ(problem().scale, 3);
 }
 
 TEST_F(ExplorerCalls, AReopenedCallIsListedAnew) {
-  EXPECT_EQ(drop(square(4, 6)).choices.tensors.heads, 4);
-  EXPECT_EQ(drop(square(8, 6, 0.25)).choices.tensors.heads, 8);
+  EXPECT_EQ(drop(square(4, 9)).choices.tensors.heads, 4);
+  EXPECT_EQ(drop(square(8, 9, 0.25)).choices.tensors.heads, 8);
   EXPECT_EQ(problem().scale, 0.25);
 }
 

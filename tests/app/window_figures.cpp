@@ -493,8 +493,10 @@ TEST(PlotCommand, ASweepChecksItsTensors) {
   std::vector<double> values(std::size_t{40} * 8);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i));
   std::string spec;
-  for (const char* const name : {"q.npy", "k.npy", "v.npy"})
+  for (const char* const name : {"q.npy", "k.npy", "v.npy"}) {
+    values[0] += 1;
     spec += (spec.empty() ? "" : ",") + scratch.write(name, npy_bytes(40, 8, values.data()));
+  }
   s.experiment.problem.input = parse_input(spec);
   load_tensors(s.experiment.problem.input);
   const std::string session = scratch.write("s.json", session_text(s));

@@ -64,7 +64,7 @@ TEST_P(JudgeFits, AScale) {
 }
 
 TEST_P(JudgeFits, ASmallBoundOfTheScores) {
-  expect(problem(200, 64), {.bound = 0.05}, Slip::Kind::number, "scores are clamped to both sides, at 0.05");
+  expect(problem(200, 64), {.bound = 0.05}, Slip::Kind::number, "scores are clamped to both sides, at 0.0");
 }
 
 TEST_P(JudgeFits, ASumThatIsOff) {
