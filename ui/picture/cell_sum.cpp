@@ -53,6 +53,11 @@ std::string subject(const ProductSum& s) {
                      s.tiles_in_sum == 2 ? "tile" : "tiles");
 }
 
+Algorithm algorithm_of(const ProductSum& s) {
+  const Experiment& e = s.question.experiment;
+  return (s.question.of_b ? e.b : e.a).algorithm;
+}
+
 /// Sentence about the last block's result and its use.
 std::string outcome(const ProductSum& s) {
   const std::string last = s.rule ? "The last block" : "The last step";
@@ -62,6 +67,9 @@ std::string outcome(const ProductSum& s) {
   if (s.question.product == AttentionProduct::qk)
     return fmt::format("{} gives q·k = {}, {}; the score of this key is {}.", last, s.result, off, s.S);
   if (s.continues_O) return fmt::format("{} gives {}, {}: O after this tile, bit for bit.", last, s.result, off);
+  if (algorithm_of(s) == Algorithm::flash1)
+    return fmt::format("{} gives {}, {}: P·V of this tile. O, which is divided by l at every tile, is {} after it.", last,
+                       s.result, off, s.O_after);
   return fmt::format("{} gives {}, {}; added to O = {} it is O = {} after this tile.", last, s.result, off, s.O_before,
                      s.O_after);
 }
