@@ -164,7 +164,8 @@ class DoubleDoubleBlock {
   }
   /// The output of a column, from its weighted sum.
   ATTOSCOPE_HOST_DEVICE D normalised(D sum) const {
-    const D o = sum / *l_;
+    const D l = *l_;
+    const D o = finite_low(sum / l, sum.high / l.high);
     if (!job_.has_sink) return o;
     return {sink_is_all() ? sum.high * exponential(*m_ - job_.sink) : o.high, sink_is_all() ? V{} : o.low};
   }
@@ -186,7 +187,7 @@ class DoubleDoubleBlock {
       const V v = splat<V>(job_.v[static_cast<std::ptrdiff_t>(j) * job_.d_v + column]);
       const D p = two_product(s_[j].high, v);
       const D term = quick_two_sum(p.high, fused(s_[j].low, v, p.low));
-      const D next = sum + term;
+      const D next = finite_low(sum + term, sum.high + p.high);
       sum = {visible(j, next.high, sum.high), visible(j, next.low, sum.low)};
     }
     return sum;

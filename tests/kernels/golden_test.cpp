@@ -117,6 +117,20 @@ TEST(Golden, AKeyWhoseScoreIsMinusInfinityCountsForNothing) {
     }
 }
 
+TEST(Golden, AnInfiniteValueGivesAnInfiniteOutput) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const Format& f : {bf16, fp64}) {
+    Experiment e = sized_experiment(3, 1);
+    e.format = f;
+    for (const double v : {infinity, -infinity}) {
+      e.problem.input = given({3, 3, 1, 1, {1, 1, 1}, {1, 2, 3}, {1, v, 3}});
+      EXPECT_EQ((*compute(e).golden)(2, 0), v) << name(f);
+    }
+    e.problem.input = given({3, 3, 1, 1, {1, 1, 1}, {1, 2, 3}, {-infinity, infinity, 3}});
+    EXPECT_TRUE(std::isnan((*compute(e).golden)(2, 0))) << name(f);
+  }
+}
+
 TEST(Golden, DoesNotDependOnTheMethods) {
   Experiment e = default_experiment();
   e.problem.n = 100;
