@@ -193,7 +193,7 @@ Settings settings(Problem& p) {
                      "l = sum_j exp(S_j - m) + exp(sink - m)")
           .with_option("--sink", "none")
           .swept(13, "problem", "0:4:1", true, true),
-      Setting{"softcap", &p.softcap, {.min = 0, .above_min = true, .zero = "off"}}
+      Setting{"softcap", &p.softcap, {.min = 1e-6, .max = 1e6, .zero = "off"}}  // above, tanh by exp keeps few bits of S
           .explained("softcap", "S becomes CAP*tanh(S/CAP)", "Bounds the scores, as Gemma 2 does with 50. 0: off.",
                      "S = cap tanh(scale q.k / cap)", "soft cap")
           .with_option("--softcap", "0: off")

@@ -197,7 +197,7 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
        "experiment.problem.scale is '-1', expected a finite number above 0, or 0 for 1/sqrt(d)"},
       {R"("experiment":{"problem":{"sink":"x"}})", "experiment.problem.sink is '\"x\"', expected a finite number, or null"},
       {R"("experiment":{"problem":{"softcap":-2}})",
-       "experiment.problem.softcap is '-2', expected a finite number above 0, or 0 for off"},
+       "experiment.problem.softcap is '-2', expected a number from 1e-06 to 1e+06, or 0 for off"},
       {R"("experiment":{"problem":{"alibi":1e7}})",
        "experiment.problem.alibi is '10000000.0', expected a number from -1e+06 to 1e+06"},
       {R"("experiment":{"a":{"precision":{"P":"exact/stochastic"}}})",
