@@ -42,7 +42,7 @@ struct ProductSum {
   float result = 0;                       ///< result of the last one
   double exact = 0;                       ///< start and all products in double
   bool continues_O = false;               ///< for P.V: the sum is O itself
-  float O_before = 0;                     ///< for P.V: the rescaled O that the sum is added to; 0 if the sum is O; not of flash1
+  float O_before = 0;                     ///< for P.V: the rescaled O before the sum is added; 0 if the sum is O; not of flash1
   float O_after = 0;                      ///< for P.V: the kernel's O after the tile
   float S = 0;                            ///< for q.k: the kernel's score
 };
