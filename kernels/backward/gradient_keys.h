@@ -15,18 +15,16 @@ namespace attoscope {
 namespace ATTOSCOPE_ISA {
 
 /// Lanes [first, end) of a block whose rows see `key`. Rows of a block are adjacent, and both ends of a row's range of keys
-/// grow with the row. With a mask tensor: all lanes if the key lies in the union of the rows' ranges, since P and dS of unseen
-/// pairs are 0.
+/// grow with the row. With a mask tensor: from the first such lane to the last; P and dS of unseen pairs between them are 0.
 template <class T>
 ATTOSCOPE_HOST_DEVICE Keys rows_of_key(const GradientRule<T>& rule, const RowBlock& block, int key) {
   if (rule.job.mask_tensor.rows != nullptr) {
-    Keys all{rule.job.n, 0};
+    Keys lanes{0, 0};
     for (int lane = 0; lane < block.count; ++lane) {
       const Keys k = rule.keys_of(block.rows[lane]);
-      if (k.empty()) continue;
-      all = {k.first < all.first ? k.first : all.first, k.end > all.end ? k.end : all.end};
+      if (k.first <= key && key < k.end) lanes = {lanes.end == 0 ? lane : lanes.first, lane + 1};
     }
-    return {0, all.first <= key && key < all.end ? block.count : 0};
+    return lanes;
   }
   const auto first_lane = [&](auto sees) {
     if (block.count == 0 || sees(rule.keys_of(block.rows[0]))) return 0;

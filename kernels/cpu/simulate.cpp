@@ -217,6 +217,30 @@ Magnitudes range_of(std::span<const T> x, int mantissa_bits, const StopSign& sto
   return {greatest == 0 ? 0.0 : number(least + 1), number(greatest), mantissa_bits};
 }
 
+namespace {
+
+/// Sets NaN and infinities to 0 in keys that no query keeps and in queries that keep no key: their P is 0, and 0 times NaN is
+/// NaN.
+template <class T>
+void clear_unseen(Operands<T>& x, const Tensors& t, const StopSign& stop) {
+  if (std::isfinite(x.ranges.q.largest + x.ranges.k.largest + x.ranges.v.largest)) return;
+  const MaskView mask = t.mask->view();
+  std::vector<bool> queries(static_cast<std::size_t>(t.n)), keys(static_cast<std::size_t>(t.n_k));
+  for (int row = 0; row < t.n; ++row, stop.check())
+    for (int key = mask.rows[row].first; key < mask.rows[row].end; ++key)
+      if (!mask.drops(row, key)) queries[static_cast<std::size_t>(row)] = keys[static_cast<std::size_t>(key)] = true;
+  const auto clear = [&](std::vector<T>& values, const std::vector<bool>& kept, int columns, Magnitudes& range) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]) && !kept[i / static_cast<std::size_t>(columns)]) values[i] = 0;
+    range = range_of<T>(values, range.mantissa_bits, stop);
+  };
+  clear(x.q, queries, t.d, x.ranges.q);
+  clear(x.k, keys, t.d, x.ranges.k);
+  clear(x.v, keys, t.d_v, x.ranges.v);
+}
+
+}  // namespace
+
 template <class T>
 Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, std::uint64_t seed, const StopSign& stop) {
   const RounderPlan<T> p = plan<T>(r, main);
@@ -230,6 +254,7 @@ Operands<T> operands(const Tensors& t, const Rounding& r, const Format& main, st
   };
   parallel_invoke([&] { take(t.q, t.d, 0, x.q, x.ranges.q); }, [&] { take(t.k, t.d, 1, x.k, x.ranges.k); },
                   [&] { take(t.v, t.d_v, 2, x.v, x.ranges.v); });
+  if (t.mask != nullptr && !t.mask->terms.empty()) clear_unseen(x, t, stop);
   return x;
 }
 
@@ -309,6 +334,7 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 Job<double> golden_job(const Problem& problem, const Tensors& x) {
   Job<double> j = job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
   j.q = x.q.data(), j.k = x.k.data(), j.v = x.v.data();
+  if (j.mask_tensor.terms != nullptr) j.ranges.v = range_of<double>(x.v, 52);
   return j;
 }
 

@@ -48,7 +48,6 @@ class NonfinitePlaces {
   /// False if an element of the row is wrong for another reason than a NaN or an infinity.
   bool take(int row) {
     bool leaks = false, lost = false, by_v = true;
-    const Keys seen = visible_keys(problem_, row);
     for (int c = 0; c < golden().cols; ++c) {
       const double o = output(row, c), exact = golden()(row, c);
       if (judged_.tolerance.is_due(row, c, o, exact)) continue;
@@ -57,14 +56,14 @@ class NonfinitePlaces {
         ratio_ = std::max(ratio_, ratio);
         if (!(ratio <= 1)) return false;
       } else if (std::isnan(o)) {
-        leaks = true, by_v = by_v && hides(of_v_[at(c)], seen);
+        leaks = true, by_v = by_v && hides(of_v_[at(c)], row);
       } else if (std::isfinite(o)) {
         lost = true;
       } else {
         return false;
       }
     }
-    if (leaks && !by_v && !hides(of_k_, seen)) return false;
+    if (leaks && !by_v && !hides(of_k_, row)) return false;
     by_v_ = by_v_ && by_v;
     if (lost) lost_.push_back(row);
     if (leaks) leaks_.push_back(row);
@@ -76,11 +75,11 @@ class NonfinitePlaces {
     int key;
     bool is_nan;
   };
-  /// True if one of these keys is not in `seen`; records the keys not seen.
-  bool hides(const std::vector<Odd>& keys, Keys seen) {
+  /// True if the row does not see one of these keys; records the keys not seen.
+  bool hides(const std::vector<Odd>& keys, int row) {
     bool any = false;
     for (const Odd& x : keys) {
-      if (x.key >= seen.first && x.key < seen.end) continue;
+      if (sees_key(problem_, row, x.key)) continue;
       any = true, has_nan_ = has_nan_ || x.is_nan, hidden_.insert(x.key);
     }
     return any;
@@ -134,7 +133,11 @@ std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged&
 }
 
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {
-  if (judged.tolerance.inputs_finite || !judged.head.incomparable.empty()) return {};
+  const Tensors& t = *output.problem.input.tensors;
+  const auto all_finite = [](const std::vector<double>& x) {
+    return std::ranges::all_of(x, [](double y) { return std::isfinite(y); });
+  };
+  if ((all_finite(t.q) && all_finite(t.k) && all_finite(t.v)) || !judged.head.incomparable.empty()) return {};
   return NonfinitePlaces(output, judged).slip();
 }
 

@@ -300,8 +300,37 @@ class TileSteps : protected Scores<T, Observer> {
     for (int j = tile_.j0, end = 0; j < tile_.j1; j = end) {
       const bool masked = j < middle || j >= last;
       end = j < middle ? middle : (masked ? tile_.j1 : last);
-      weighted_chunk(j, end, target, resume || j > tile_.j0, masked);
+      bool alone = false;
+      if constexpr (!has_teams) {
+        if (job_.mask_tensor.terms != nullptr) {
+          const int next = next_alone(j, end);
+          alone = next == j;
+          end = alone ? j + 1 : next;
+        }
+      }
+      weighted_chunk(j, end, target, resume || j > tile_.j0, masked || alone);
     }
+  }
+
+  bool is_dropped(int lane, int key) const {
+    return mask_term(job_, static_cast<int>(rows_.number[lane]), key) == -std::numeric_limits<double>::infinity();
+  }
+  /// The first of the keys [key, end) whose V is NaN or infinite and that some row drops: its P = 0 must not multiply them.
+  int next_alone(int key, int end) const {
+    if (job_.ranges.v.largest < std::numeric_limits<double>::infinity()) return end;
+    const auto finite = [this](int j) {
+      const T* const v = job_.v + static_cast<std::ptrdiff_t>(j) * job_.d_v;
+      for (int c = 0; c < job_.d_v; ++c)
+        if (v[c] - v[c] != 0) return false;
+      return true;
+    };
+    const auto dropped = [this](int j) {
+      for (int lane = 0; lane < R; ++lane)
+        if (is_dropped(lane, j)) return true;
+      return false;
+    };
+    while (key < end && (finite(key) || !dropped(key))) ++key;
+    return key;
   }
 
   ATTOSCOPE_HOST_DEVICE void weighted_chunk(int j0, int j1, Array target, bool resume, bool masked) {
@@ -309,6 +338,9 @@ class TileSteps : protected Scores<T, Observer> {
     pv.resume = resume;
     if (masked) {
       mask(pv, j0);
+      if constexpr (!has_teams)
+        for (int lane = 0; job_.mask_tensor.terms != nullptr && j1 - j0 == 1 && lane < R; ++lane)
+          if (is_dropped(lane, j0)) scratch_.to[lane] = 0;
       product<true>(pv, job_[Step::pv_step], pv_in_domain(pv));
     } else {
       product<false>(pv, job_[Step::pv_step], pv_in_domain(pv));

@@ -326,6 +326,68 @@ TEST(EmptyRows, FollowTheConventionOfTheProblem) {
       }
 }
 
+/// Causal terms that drop key 5, in all rows or in every other row, and all keys of row 10.
+Problem with_gap(const Problem& causal, bool in_all) {
+  std::vector<double> terms = terms_of_rule(causal);
+  for (int row = 0; row < causal.n; ++row) {
+    if (in_all || row % 2 == 0) terms[at(causal, row, 5)] = -infinite;
+    if (row == 10) std::fill_n(terms.begin() + static_cast<std::ptrdiff_t>(at(causal, row, 0)), causal.n, -infinite);
+  }
+  Problem p = with_terms(causal, std::move(terms), false);
+  p.mask = {};
+  return p;
+}
+
+TEST(MaskTensors, ANanThatNoRowKeepsChangesNothing) {
+  for (const Format& format : {bf16, fp64}) {
+    Experiment e = small_experiment(format, 24, 4);
+    e.problem.mask = {M::causal};
+    e.problem = with_gap(e.problem, true);
+    const auto with = [&e](double x) {
+      Experiment odd = with_backward(e);
+      Tensors t = *e.problem.input.tensors;
+      std::vector<double> d_o(t.v);
+      for (int c = 0; c < 4; ++c) t.k[5 * 4 + c] = t.v[5 * 4 + c] = t.q[10 * 4 + c] = d_o[10 * 4 + c] = x;
+      odd.problem.input = given(std::move(t));
+      odd.backward.d_o = OutputGradient::file;
+      odd.backward.d_o_file = {.file = "do.npy", .n = 24, .d = 4, .values = std::make_shared<const std::vector<double>>(d_o)};
+      return compute(odd);
+    };
+    const Result zeros = with(0);
+    for (const double x : {std::nan(""), infinite}) {
+      const Result r = with(x);
+      EXPECT_EQ(r.golden_nonfinite, 0);
+      EXPECT_EQ(r.digests.golden, zeros.digests.golden);
+      EXPECT_EQ(r.digests.a, zeros.digests.a);
+      EXPECT_EQ(r.digests.b, zeros.digests.b);
+      for (const auto& [g, h] :
+           {std::pair{r.backward->golden.get(), zeros.backward->golden.get()}, std::pair{&r.backward->a, &zeros.backward->a}}) {
+        expect_same(g->dq, h->dq, e);
+        expect_same(g->dk, h->dk, e);
+        expect_same(g->dv, h->dv, e);
+      }
+    }
+  }
+}
+
+TEST(MaskTensors, ANanOfVReachesTheRowsThatKeepItsKey) {
+  for (const Format& format : {bf16, fp64})
+    for (const Algorithm algorithm : {Algorithm::flash1, Algorithm::flash2, Algorithm::flash4, Algorithm::split_kv}) {
+      Experiment e = small_experiment(format, 24, 4);
+      e.a.algorithm = algorithm;
+      e.problem.mask = {M::causal};
+      e.problem = with_gap(e.problem, false);
+      Tensors t = *e.problem.input.tensors;
+      t.v[5 * 4] = std::nan("");
+      e.problem.input = given(std::move(t));
+      const Result r = compute(e);
+      for (const Matrix* const o : {r.golden.get(), &r.a, &r.b})
+        for (int row = 0; row < 24; ++row)
+          for (int c = 0; c < 4; ++c)
+            ASSERT_EQ(std::isnan((*o)(row, c)), row >= 5 && row % 2 == 1 && c == 0) << row << ", " << c;
+    }
+}
+
 TEST(MaskTensors, InGoldenGradientsAreTheTruth) {
   with_seeds(1, 40, [&](Dice& dice) {
     Problem p;

@@ -230,6 +230,38 @@ TEST(Nonfinite, OtherSlipsAreNamedBesideNaN) {
   EXPECT_EQ(said.head.verdict(), "wrong");
 }
 
+/// Causal, as a mask tensor that drops key 5: in all rows, or in every other row.
+Problem with_gap(bool in_all) {
+  Problem p = problem({n, n, d, d});
+  std::vector<double> terms(std::size_t{n} * n, -infinity);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j)
+      if (j != 5 || (!in_all && i % 2 == 1)) terms[static_cast<std::size_t>(i * n + j)] = 0;
+  Tensors t = *p.input.tensors;
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, std::move(terms)));
+  p.input = given(std::move(t));
+  return p;
+}
+
+TEST(Nonfinite, GapsOfAMaskTensorHideANan) {
+  for (const bool in_all : {false, true}) {
+    const Problem p = with_odd(with_gap(in_all), {{&Tensors::v, 5, 3, nan}});
+    const Values right = plain(p, bf16);
+    const Judged found = judged(p, right, bf16);
+    EXPECT_TRUE(found.head.rounded) << found.head.where;
+    EXPECT_EQ(found.head.due, in_all ? 0 : (n - 5 + 1) / 2);
+    for (const Method& m : correct_methods(bf16)) {
+      if (!in_all && (m.order != SumOrder::sequential || m.accumulator.pv != Accumulator::fma)) continue;
+      EXPECT_TRUE(judged(p, emulated(p, m, bf16), bf16).head.rounded) << name(m.algorithm);
+    }
+    Values leaking = right;
+    for (int i = 6; i < n; ++i) leaking[static_cast<std::size_t>(i * d + 3)] = nan;
+    const Said said = said_of(p, leaking);
+    ASSERT_TRUE(said.slip) << said.text();
+    EXPECT_THAT(said.slip->text, HasSubstr("a masked key's NaN in V reaches row")) << in_all;
+  }
+}
+
 /// A NaN in a key changes no bound of queries that do not see it: an output that failed without the NaN fails with it.
 TEST(Nonfinite, OtherRowsAreHeldToWhatTheyWereHeldTo) {
   const Problem clean = problem({n, n, d, d}, causal), p = with_odd(clean, {{&Tensors::k, 40, 3, nan}});

@@ -32,10 +32,7 @@ struct Seen {
     for (int c = 0; c < t.d; ++c) sum += q(i, c) * k(j, c);
     return sum;
   }
-  bool sees(int i, int j) const {
-    const Keys keys = visible_keys(p, i);
-    return j >= keys.first && j < keys.end;
-  }
+  bool sees(int i, int j) const { return sees_key(p, i, j); }
   /// Index of the key at the position of query i.
   int stands_at(int i) const { return i + (p.mask.top_left ? 0 : t.n_k - t.n); }
   /// The correct score.
