@@ -116,7 +116,7 @@ class CpuAnswer {
     r.holds.trace = p_.wanted.trace;
     RunRecorder<T> recorder = p_.recorder_of(a, r.rows, p_.wanted.trace ? r.trace.row : -1);
     r.a = run(a, r.rows, &recorder, p_.part(UpdatePart::a), &p_.states_a);
-    r.a_lse = log_sum_exps(a, r.rows, p_.states_a, is_base_2(p_.e.a.lse_base));
+    r.a_lse = p_.stored_lse(p_.e.a, a, p_.states_a);
     r.trace.tiles = recorder.take_trace().tiles;
     isolated([&] { timed(p_.part(UpdatePart::recurrence), [&] { r.rescales = recorder.rescales(); }); });
     r.rescale_map = recorder.take_map();
@@ -132,7 +132,7 @@ class CpuAnswer {
     p_.with_operands_of_b([&](const MethodOperands<T>& own, bool) {
       const Job<T> b = p_.job_of(p_.e.b, own);
       r.b = run(b, r.rows, nullptr, p_.part(UpdatePart::b), &p_.states_b);
-      r.b_lse = log_sum_exps(b, r.rows, p_.states_b, is_base_2(p_.e.b.lse_base));
+      r.b_lse = p_.stored_lse(p_.e.b, b, p_.states_b);
       r.b_parts = p_.with_stored_golden(own, p_.part(UpdatePart::b));
     });
   }

@@ -123,7 +123,7 @@ class EngineAnswer {
   void take_a(AskedA& a) {
     Result& r = p_.result;
     r.a = engine_.output(Output::a);
-    r.a_lse = log_sum_exps(a.method, r.rows, p_.states_a, is_base_2(p_.e.a.lse_base));
+    r.a_lse = p_.stored_lse(p_.e.a, a.method, p_.states_a);
     r.timing.a = engine_.run_ms(Output::a);
     r.rescales = a.recorder.rescales();
     r.rescale_map = a.recorder.take_map();
@@ -148,7 +148,7 @@ class EngineAnswer {
     r.timing.b = asked_b_ ? engine_.run_ms(Output::b) : ms;
     if (!asked_b_) return;
     r.b = engine_.output(Output::b);
-    r.b_lse = log_sum_exps(*asked_b_, r.rows, p_.states_b, is_base_2(p_.e.b.lse_base));
+    r.b_lse = p_.stored_lse(p_.e.b, *asked_b_, p_.states_b);
   }
 
   /// Runs `method` on the inputs of all methods; the engine stores the output as `output`.

@@ -127,6 +127,16 @@ struct PendingAnswer {
     return std::move(real.output);
   }
 
+  /// The log-sum-exps of m's rows as its kernel returns them. `j`: its job.
+  std::vector<double> stored_lse(const Method& m, const Job<T>& j, const RowStates<T>& states) const {
+    const bool base_2 = is_base_2(m.lse_base);
+    std::vector<double> lse = log_sum_exps(j, result.rows, states, base_2);
+    if (m.scaling.smooth_K)
+      add_scores_of_mean(lse, result.rows, *held.golden->inputs, e.problem, m.scaling, e.format,
+                         base_2 ? std::numbers::log2e : 1);
+    return lse;
+  }
+
   /// The golden value on the numbers that the method stores, without deviations; none if it stores nothing with scales.
   std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, const StopSign& sign) const {
     if (own.stored() == nullptr) return {};

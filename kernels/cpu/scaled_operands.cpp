@@ -190,6 +190,17 @@ Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector
   return precise ? run_double_double(golden, rows, stop) : run(golden, rows, nullptr, stop);
 }
 
+void add_scores_of_mean(std::vector<double>& lse, const std::vector<int>& rows, const Tensors& x, const Problem& problem,
+                        const Scalings& s, const Format& main, double unit) {
+  std::vector<double> mean = mean_of_rows(x.k, 0, x.n_k, x.d);
+  round_all(mean, NearestRounder<double>(s.smoothed, main));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double score = 0;
+    for (int c = 0; c < x.d; ++c) score += x.q[place(rows[i], x.d) + at(c)] * mean[at(c)];
+    lse[i] += scale_of(problem) * unit * score;
+  }
+}
+
 template Matrix golden_of_stored(const Operands<float>&, Problem, const std::vector<int>&, bool, const StopSign&);
 template Matrix golden_of_stored(const Operands<double>&, Problem, const std::vector<int>&, bool, const StopSign&);
 template Operands<float> scaled_operands(const Operands<float>&, const Scalings&, const AttentionShape&, const Format&,

@@ -65,4 +65,9 @@ template <class T>
 Matrix golden_of_stored(const Operands<T>& x, Problem problem, const std::vector<int>& rows, bool precise,
                         const StopSign& stop);
 
+/// Adds scale * q . mean(K) times `unit` to the log-sum-exp of each of `rows`: a kernel that smooths K returns L so, as
+/// SageAttention does. `x`: Q and K before they are smoothed.
+void add_scores_of_mean(std::vector<double>& lse, const std::vector<int>& rows, const Tensors& x, const Problem& problem,
+                        const Scalings& s, const Format& main, double unit);
+
 }  // namespace attoscope

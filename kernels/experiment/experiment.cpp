@@ -150,6 +150,8 @@ std::string why_no_gradient(const Experiment& e, const Method& m, const GradMeth
   if (m.scaling.hadamard || m.scaling.smooth_Q > 0)
     return which + "scaling." + (m.scaling.hadamard ? "hadamard" : "smooth_Q") +
            " is on, which has no backward pass here: expected it off";
+  if (m.scaling.smooth_K && !e.backward.d_lse_file.file.empty())
+    return which + "scaling.smooth_K is on, and dL's gradient of the mean of K is not computed: expected no dL";
   const bool adds = e.problem.softcap != 0 || e.problem.alibi != 0 || mask_view(e.problem).terms != nullptr;
   if (g.scale_at == ScaleAt::K && (adds || m.scaling.Q.is_on() || m.scaling.K.is_on()))
     return which +

@@ -100,6 +100,7 @@ TEST(Scaling, TransformsAloneLeaveAttentionAsItIs) {
       e.a.scaling = {.hadamard = which == 0, .smooth_K = which == 1, .smooth_Q = which == 2 ? 40 : 0, .smooth_V = which == 3};
       const Result r = compute(e);
       EXPECT_LT(r.a_error.max_abs, 8 * without) << which;
+      EXPECT_LT(lse_error(r.golden_lse, r.a_lse, false).max_abs, 1e-5) << which;
       ASSERT_TRUE(r.a_parts);
       EXPECT_LT(r.a_parts->storage.max_abs, 8 * without) << which;
     }
@@ -307,6 +308,13 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
   EXPECT_THAT(why([](Experiment& e) { e.a.scaling.hadamard = true, e.problem.d = 24; }), HasSubstr("power of 2"));
   EXPECT_THAT(why([](Experiment& e) { e.b.scaling.smooth_K = true, e.problem.sink = 1; }), HasSubstr("b.scaling: smooth_K"));
   EXPECT_THAT(why([](Experiment& e) { e.b.scaling.P = parse_scaling("e4m3/x1"); }), HasSubstr("divides by l at the end"));
+  EXPECT_THAT(why([](Experiment& e) {
+                e = with_backward(e), e.a.scaling.smooth_K = true;
+                const std::vector<double> d_lse(at(e.problem.n));
+                e.backward.d_lse_file = {
+                    .file = "dl.npy", .n = e.problem.n, .d = 1, .values = std::make_shared<const std::vector<double>>(d_lse)};
+              }),
+              HasSubstr("a.scaling.smooth_K is on, and dL's gradient"));
 }
 
 }  // namespace
