@@ -303,8 +303,13 @@ int thread_option(const std::string& typed) { return whole_number("--threads", t
 
 void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
                    const std::vector<OutputPlace>& others) {
-  for (const OutputPlace& place : written)
+  const OutputPlace* shown = nullptr;  // on standard output
+  for (const OutputPlace& place : written) {
+    if (place.file == "-" && shown != nullptr)
+      throw std::invalid_argument(shown->option + " and " + place.option + " are both -, expected one of them");
+    if (place.file == "-") shown = &place;
     if (!place.file.empty() && place.file != "-") check_place(place.option, place.file);
+  }
   std::vector<OutputPlace> all = written;
   all.insert(all.end(), others.begin(), others.end());
   check_distinct(all);
@@ -318,7 +323,6 @@ void check_outputs(const std::vector<OutputPlace>& written, const std::vector<Ou
 
 void check_tables(const TableFiles& x, const std::vector<OutputPlace>& named) {
   check_outputs({{"--csv", x.csv}, {"--json", x.json}}, named);
-  if (x.csv == "-" && x.json == "-") throw std::invalid_argument("--csv and --json are both -, expected one of them");
 }
 
 void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, const std::function<std::string()>& report,

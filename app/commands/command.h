@@ -160,8 +160,9 @@ void prepare_gpus(const std::string& device, const Streams& streams, const std::
 /// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
 int thread_option(const std::string& typed);
 
-/// Throws a sentence if a file cannot be written ("" and "-" are no files), if two are the same, or if another option names one
-/// of them (`Streams::files`). Call it before computing. `others` are also outputs, but their folders are checked elsewhere.
+/// Throws a sentence if a file cannot be written ("" and "-" are no files), if two are the same or both standard output, or if
+/// another option names one of them (`Streams::files`). Call it before computing. `others` are also outputs, but their folders
+/// are checked elsewhere.
 void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
                    const std::vector<OutputPlace>& others = {});
 
@@ -169,7 +170,7 @@ void check_outputs(const std::vector<OutputPlace>& written, const std::vector<Ou
 struct TableFiles {
   std::string csv, json;
 };
-/// Calls check_outputs; throws also if both are standard output.
+/// Calls check_outputs.
 void check_tables(const TableFiles& files, const std::vector<OutputPlace>& named);
 
 /// An output: its place ("" is none, "-" standard output) and the function that makes its text if there is a place.
@@ -177,8 +178,8 @@ struct OutputText {
   std::string place;
   std::function<std::string()> text;
 };
-/// Writes `files` and the texts that have a file, all or none; then writes to `out` the texts with place "-", or the report if
-/// there are none.
+/// Writes `files` and the texts that have a file, all or none; then writes to `out` the text with place "-", or the report if
+/// there is none.
 void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, const std::function<std::string()>& report,
                    std::ostream& out);
 inline void write_outputs(const std::vector<OutputText>& texts, const std::function<std::string()>& report, std::ostream& out) {

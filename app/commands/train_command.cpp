@@ -155,7 +155,6 @@ void check_places(const TrainArguments& x, const Task& task, const Streams& stre
   for (const QkvFile& q : task.qkv) others.push_back({"--save-qkv", q.file});
   check_outputs({{"--checkpoint", x.checkpoint}, {"--json", x.json}, {"--csv", x.csv}}, named, others);
   if (x.checkpoint == "-") refuse("--checkpoint", x.checkpoint, "a file");
-  if (x.json == "-" && x.csv == "-") refuse("--csv", x.csv, "a file, since --json goes to standard output");
   if (!x.save.empty()) check_directory_place("--save", x.save);
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
   typed_style(x.style);
