@@ -161,6 +161,13 @@ void set_repetitions(Sweep& s, const SweepArguments& x) {
   if (std::ranges::find(s.axes, "head", &Axis::key) != s.axes.end()) refuse_head_numbers(x, "--vary head");
 }
 
+/// Throws if the figure cannot be the map that is asked for.
+void check_heat_map(const SweepArguments& x, const Sweep& s) {
+  if (x.heat_map && s.axes.size() < 2)
+    throw std::invalid_argument("--heat-map needs two parameters, one across and one down, the sweep varies " +
+                                printable(s.axes[0].key) + " alone");
+}
+
 /// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
 Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
@@ -168,6 +175,7 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
   set_repetitions(s, x);
   point_count(s);
+  check_heat_map(x, s);
   return s;
 }
 
@@ -358,6 +366,7 @@ Answered merged(const SweepArguments& x) {
       throw std::invalid_argument(std::string(option) +
                                   " beside --merge: the sweep is the directories', expected outputs and --measure alone");
   Answered all = merged(x.merge);
+  check_heat_map(x, all.sweep);
   if (x.measure) all.sweep.measure = parse_measure(*x.measure);
   if (is_of_backward(all.sweep.measure) && !has_backward(all.sweep))
     refuse("--measure", all.sweep.measure.name, "one of the output: the merged sweep has no backward pass");

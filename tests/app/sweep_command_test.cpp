@@ -114,6 +114,7 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   expect_refused(with(merge, {"--measure", "a.dq.rms"}), 2, "--measure is 'a.dq.rms', expected one of the output");
   for (const std::string option : {"--vary block_k=8", "--seeds 2", "--over seed", "--shard 1/4"})
     expect_refused(with(merge, words(option)), 2, option.substr(0, option.find(' ')) + " beside --merge");
+  expect_refused(with(merge, {"--heat-map"}), 2, "--heat-map needs two parameters");
   expect_refused(with(merge, {"--n", "64"}), 2, "options of an experiment beside --merge");
 }
 
@@ -146,6 +147,7 @@ TEST(SweepCommand, WrongUsageIsOneSentence) {
            {{"--measure", "a.size"}, "measure is 'a.size'"},
            {{"--shard", "5/4"}, "--shard is '5/4'"},
            {{"--figure", "x.pdf", "--spread", "all"}, "--spread is 'all', expected std or min-max"},
+           {{"--heat-map"}, "--heat-map needs two parameters, one across and one down, the sweep varies block_k alone"},
            {{"--vary", "block_k=1,2"}, "varies block_k twice"},
            {{"--vary", "n=1,2", "--vary", "d=1,2"}, "varies 3 parameters"}})
     expect_refused(with(small_command, more), 2, what);
