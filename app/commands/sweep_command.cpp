@@ -154,6 +154,9 @@ void set_repetitions(Sweep& s, const SweepArguments& x) {
     if (seeds_of(x) != 1) refuse("--seeds", *x.seeds, "1 beside " + over);
     s.seeds = repetitions(s.over, s.base);
     refuse_head_numbers(x, over);
+    for (const auto& [option, key] : {std::pair{"--n", "n"}, std::pair{"--n-k", "n_k"}})
+      if (const std::string* typed = x.base.find(key); typed != nullptr && s.over.kind == ui::SweepOver::window)
+        refuse(option, *typed, "no " + std::string(option) + " beside " + over + ", which cuts all tokens into windows");
   } else if (seeds_of(x) > 1) {
     if (const std::string none = why_no_seeds(s); !none.empty())
       refuse("--seeds", *x.seeds, "1, or --over head, layer or window:K: " + none);

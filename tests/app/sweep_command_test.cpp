@@ -293,6 +293,9 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   expect_refused(with(base, {"--over", "head", "--seeds", "3"}), 2, "--seeds is '3', expected 1 beside --over head");
   expect_refused(with(base, {"--over", "heads"}), 2, "'heads' is unknown, expected seed, head, layer or window:K");
   expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
+  for (const std::string option : {"--n", "--n-k"})
+    expect_refused(with(base, {"--over", "window:8", option, "16"}), 2,
+                   option + " is '16', expected no " + option + " beside --over window:8");
   expect_refused(with(base, {"--over", "head", "--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --over head");
   for (const std::string axis : {"head=0,1", "input=normal,uniform"})
     expect_refused({"sweep", "--input", file, "--vary", axis, "--over", "head"}, 2,
