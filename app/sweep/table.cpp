@@ -38,7 +38,9 @@ bool read(const std::string& text, std::uint64_t& digest) {
 std::vector<std::string> points_header(const Sweep& sweep) {
   std::vector<std::string> header{"point"};
   for (const Axis& axis : sweep.axes) header.push_back(axis.key);
-  header.emplace_back(name(sweep.over.kind));
+  const std::string repetition(name(sweep.over.kind));
+  const bool is_varied = std::ranges::find(header, repetition) != header.end();
+  header.push_back((is_varied ? "point_" : "") + repetition);
   const PointSummary s = empty_summary(has_backward(sweep));
   visit_summary(s, [&](const std::string& name, auto) { header.push_back(name); });
   header.emplace_back("error");
@@ -48,9 +50,12 @@ std::vector<std::string> points_header(const Sweep& sweep) {
 std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answer) {
   const PointPlace place = place_of(sweep, answer.index);
   std::vector<std::string> line{std::to_string(answer.index)};
-  for (std::size_t i = 0; i < sweep.axes.size(); ++i)
+  const bool of_seeds = sweep.over.kind == ui::SweepOver::seed;
+  std::uint64_t first = of_seeds ? sweep.base.problem.seed : 0;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
     line.push_back(sweep.axes[i].values[static_cast<std::size_t>(place.at[i])]);
-  const std::uint64_t first = sweep.over.kind == ui::SweepOver::seed ? sweep.base.problem.seed : 0;
+    if (of_seeds && sweep.axes[i].key == "seed") first = to_number<std::uint64_t>(line.back()).value_or(first);
+  }
   line.push_back(std::to_string(first + static_cast<std::uint64_t>(place.seed)));
   const PointSummary s = answer.summary.value_or(empty_summary(has_backward(sweep)));
   const bool known = answer.summary.has_value();

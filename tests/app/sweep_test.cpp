@@ -121,6 +121,16 @@ TEST(Axis, AVariedSeedIsTheFirstOfItsSeeds) {
   EXPECT_THAT(seeds, ElementsAre(7, 8, 9, 20, 21, 22));
 }
 
+TEST(PointsCsv, AVariedSeedAndThePointsOwnAreTwoColumns) {
+  Sweep s = small_sweep();
+  s.seeds = 2;
+  s.axes = {parse_axis("seed=7,20")};
+  const std::vector<SweepAnswer> answers{{1, false, std::nullopt, "no room", 0}, {2, false, std::nullopt, "no room", 0}};
+  const std::string text = points_csv(s, answers);
+  EXPECT_THAT(text, AllOf(StartsWith("point,seed,point_seed,a."), HasSubstr("\n1,7,8,"), HasSubstr("\n2,20,20,")));
+  EXPECT_EQ(parse_points_csv(s, text).size(), 2u);
+}
+
 TEST(Sweep, PointsAreAllCombinationsOnceAndTruthsStandTogether) {
   const Sweep s = small_sweep();
   ASSERT_EQ(point_count(s), 18u);
