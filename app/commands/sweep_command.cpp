@@ -176,6 +176,7 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
   if (x.measure) s.measure = parse_measure(*x.measure);
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
+  point_count(s);
   set_repetitions(s, x);
   point_count(s);
   check_heat_map(x, s);

@@ -62,7 +62,9 @@ void set_tile_text(Experiment& e, std::string_view key, const std::string& value
 }
 /// Sets block_k so that a tile has this number of scores with the experiment's block_q.
 void set_tile_area(Experiment& e, std::string_view key, const std::string& value) {
-  e = with_tiles(e, {e.a.block_q, std::max(1, side_of(key, value) / e.a.block_q)});
+  const int area = side_of(key, value), rows = e.a.block_q;
+  if (area % rows != 0) refuse(label_of(key), value, "a multiple of block_q, which is " + std::to_string(rows));
+  e = with_tiles(e, {rows, area / rows});
 }
 void set_tile_order(Experiment& e, std::string_view key, const std::string& value) {
   if (value != "natural" && value != "swapped") refuse(label_of(key), value, "natural or swapped");

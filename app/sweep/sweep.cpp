@@ -105,6 +105,18 @@ void check_repetitions(const Sweep& s) {
         "a sweep over seeds draws other Q, K and V than those of the loaded output, expected one seed, or --input FILE");
 }
 
+/// Sets these values of the axes, parameters of lower rank first; calls varied(axis, problem before) after each.
+template <class F>
+void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F varied) {
+  const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
+  for (std::size_t k = 0; k < s.axes.size(); ++k) {
+    const std::size_t i = second_first ? 1 - k : k;
+    const Problem before = e.problem;
+    vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(at[i])]);
+    varied(s.axes[i], before);
+  }
+}
+
 }  // namespace
 
 PointSummary summary(const Result& r) {
@@ -186,16 +198,8 @@ std::string title_of(const Measure& measure) {
 }
 
 std::string why_no_seeds(const Sweep& s) {
-  const auto with = [&](const Axis& axis, const std::string& value) {
-    Experiment e = s.base;
-    vary(e, axis.key, value);
-    return e;
-  };
-  const auto some_depend = [&](const Axis& axis) {
-    return std::ranges::any_of(axis.values, [&](const std::string& value) { return depends_on_seed(with(axis, value)); });
-  };
-  const bool has_seeds = s.axes.empty() ? depends_on_seed(s.base) : std::ranges::any_of(s.axes, some_depend);
-  if (has_seeds) return "";
+  const auto depends = [&](const std::array<int, 2>& at) { return depends_on_seed(with_values(s, at)); };
+  if (s.axes.empty() ? depends_on_seed(s.base) : std::ranges::any_of(single_values(s), depends)) return "";
   return "Q, K and V come from a file and nothing is drawn: seeds change nothing, heads, layers and windows of tokens do.";
 }
 
@@ -242,20 +246,28 @@ std::size_t combination(const Sweep& s, const PointPlace& p) {
   return index;
 }
 
+Experiment with_values(const Sweep& s, const std::array<int, 2>& at) {
+  Experiment e = s.base;
+  set_values(e, s, at, [](const Axis&, const Problem&) {});
+  return e;
+}
+
+std::vector<std::array<int, 2>> single_values(const Sweep& s, std::size_t most) {
+  std::vector<std::array<int, 2>> all;
+  for (std::size_t i = 0; i < s.axes.size(); ++i)
+    for (std::size_t value = 0; value < std::min(s.axes[i].values.size(), most); ++value)
+      all.emplace_back()[i] = static_cast<int>(value);
+  return all;
+}
+
 Experiment experiment_of(const Sweep& s, std::size_t index) {
   const PointPlace p = place_of(s, index);
   Experiment e = s.base;
-  const auto set = [&](std::size_t i) {
-    const Problem before = e.problem;
-    vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(p.at[i])]);
-    if (s.axes[i].key == "head") follow_head(e, before);
-  };
-  const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
   const bool of_seeds = s.over.kind == ui::SweepOver::seed;
   if (!of_seeds) repeat(e, s.over, p.seed);
-  if (second_first) set(1);
-  set(0);
-  if (s.axes.size() == 2 && !second_first) set(1);
+  set_values(e, s, p.at, [&](const Axis& axis, const Problem& before) {
+    if (axis.key == "head") follow_head(e, before);
+  });
   if (of_seeds) e.problem.seed += static_cast<std::uint64_t>(p.seed);
   load_tensors(e.problem.input);
   if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));

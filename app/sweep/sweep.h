@@ -184,6 +184,10 @@ std::size_t point_count(const Sweep& sweep);
 PointPlace place_of(const Sweep& sweep, std::size_t index);
 /// Index of a point's combination of values, the last axis fastest.
 std::size_t combination(const Sweep& sweep, const PointPlace& place);
+/// The base with these values of the axes. Reads no file. Throws as `vary`.
+Experiment with_values(const Sweep& sweep, const std::array<int, 2>& at);
+/// Places of every value of each axis, with the first value of the other; at most `most` of an axis.
+std::vector<std::array<int, 2>> single_values(const Sweep& sweep, std::size_t most = max_axis_values);
 /// Experiment of a point, with tensors read. Throws as `vary`, `load_tensors` and `validate`.
 Experiment experiment_of(const Sweep& sweep, std::size_t index);
 

@@ -29,14 +29,6 @@ std::string quantity_of(const Measure& measure) {
   return field == nullptr ? title_of(measure) : std::string(field->title);
 }
 
-/// Returns false for an invalid value; its point reports the error.
-bool try_to_vary(Experiment& e, const std::string& key, const std::string& value) try {
-  vary(e, key, value);
-  return true;
-} catch (const std::exception&) {
-  return false;
-}
-
 }  // namespace
 
 ui::SweepValues values_of(const Axis& axis) {
@@ -166,12 +158,12 @@ std::shared_ptr<const ui::SweepTable> SweepLedger::table(const Measure& measure,
 std::vector<Experiment> varied_experiments(const Sweep& sweep) {
   constexpr std::size_t most_values = 64;
   std::vector<Experiment> all;
-  for (const Axis& axis : sweep.axes)
-    for (std::size_t i = 0; i < std::min(axis.values.size(), most_values); ++i) {
-      Experiment e = sweep.base;
-      for (const Axis& other : sweep.axes) try_to_vary(e, other.key, other.values.front());
-      if (try_to_vary(e, axis.key, axis.values[i])) all.push_back(std::move(e));
+  for (const std::array<int, 2>& at : single_values(sweep, most_values)) {
+    try {
+      all.push_back(with_values(sweep, at));
+    } catch (const std::exception&) {  // the point reports the error
     }
+  }
   if (all.empty()) all.push_back(sweep.base);
   return all;
 }

@@ -38,6 +38,16 @@ std::string measure_name(const ui::SweepPlan& plan, ui::SweepSubject subject) {
   return plan.relation == ui::SweepRelation::golden && is_divisible(*field) ? name + "/golden" : name;
 }
 
+/// The base with the first value of a parameter, if that is valid.
+Experiment with_first_value(const Experiment& base, const ui::VariedParameter& varied) try {
+  const Axis axis = parse_axis(varied.key + "=" + varied.values);
+  Experiment e = base;
+  vary(e, axis.key, axis.values.front());
+  return e;
+} catch (const std::exception&) {
+  return base;
+}
+
 /// The parameter with valid values. Throws with one sentence.
 Axis axis_of(const ui::VariedParameter& varied, const Experiment& base) {
   Axis axis = parse_axis(varied.key + "=" + varied.values);
@@ -50,9 +60,8 @@ Axis axis_of(const ui::VariedParameter& varied, const Experiment& base) {
 
 /// The base with the axes' first values, and without the traced row unless it matters to summaries.
 Experiment settled_base(const Sweep& s) {
-  Experiment e = s.base;
+  Experiment e = with_values(s, {});
   if (e.problem.rows == 0) e.problem.traced_row = -1;
-  for (const Axis& axis : s.axes) vary(e, axis.key, axis.values.front());
   return e;
 }
 
@@ -120,7 +129,7 @@ PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base) {
   for (std::size_t i = 0; i < varied.size(); ++i) {
     if (varied[i]->key.empty()) continue;
     try {
-      sweep.axes.push_back(axis_of(*varied[i], base));
+      sweep.axes.push_back(axis_of(*varied[i], with_first_value(base, *varied[1 - i])));
       p.about.values[i] = sweep.axes.back().values;
     } catch (const std::exception& error) {
       p.about.wrong_values[i] = error.what();
@@ -138,7 +147,7 @@ PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base) {
       sweep.seeds = repetitions(sweep.over, base);
     }
     p.about.repeats = count_text(sweep.over, sweep.seeds), p.about.count = sweep.seeds;
-    if (well) p.about.points = point_count(sweep);
+    if (well) p.about.points = point_count(sweep), with_values(sweep, {});
   } catch (const std::exception& error) {
     p.about.wrong = error.what();
     well = false;

@@ -84,6 +84,8 @@ TEST(Axis, EveryKeySetsWhatItSays) {
   e = base;
   e.a.block_k = e.b.block_k = 8;
   EXPECT_EQ(varied("tile_area", "512"), e);
+  EXPECT_THAT(sentence_of<std::invalid_argument>([&] { varied("tile_area", "100"); }),
+              HasSubstr("vary tile_area is '100', expected a multiple of block_q, which is 64"));
   e = base;
   e.a.precision = policy("tile").precision;
   EXPECT_EQ(varied("policy", "tile"), e);

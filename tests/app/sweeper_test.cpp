@@ -160,6 +160,17 @@ TEST(SweepPlan, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST(SweepPlan, AValueMayNeedTheOtherParameter) {
+  SweepPlan plan;
+  plan.first = {"tile_area", "48,96"}, plan.second = {"block_q", "48,24"};  // 64 rows of the base do not divide these
+  const PlannedSweep p = planned(plan, default_experiment());
+  ASSERT_TRUE(p.sweep) << p.about.wrong_values[0] << p.about.wrong;
+  EXPECT_TRUE(same_points(*p.sweep, *p.sweep));
+  EXPECT_EQ(with_values(*p.sweep, {1, 1}).a.block_k, 4);
+  plan.second.values = "128";
+  EXPECT_THAT(planned(plan, default_experiment()).about.wrong_values[0], HasSubstr("a multiple of block_q, which is 128"));
+}
+
 TEST(SweepPlan, PointsStayWhenWhatIsVariedChangesInTheBase) {
   const Session s = small_session();
   const Sweep sweep = *planned(s.sweep, s.experiment).sweep;
