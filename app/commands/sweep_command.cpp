@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -171,7 +172,7 @@ void check_heat_map(const SweepArguments& x, const Sweep& s) {
                                 printable(s.axes[0].key) + " alone");
 }
 
-/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis` and `parse_measure` do.
+/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis`, `parse_measure` and `vary` do.
 Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
   if (x.measure) s.measure = parse_measure(*x.measure);
@@ -180,6 +181,7 @@ Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   set_repetitions(s, x);
   point_count(s);
   check_heat_map(x, s);
+  for (const std::array<int, 2>& at : single_values(s)) with_values(s, at);  // throws for a value that cannot be set
   return s;
 }
 
@@ -190,7 +192,7 @@ class CountedPoints {
 
   void finished(const SweepAnswer& answer) {
     ++done_;
-    computed_ += !answer.remembered;
+    computed_ += answer.summary && !answer.remembered;
     computing_ += answer.seconds;
     line_.show([&] { return fmt::format("{} of {}, {:.0f} s left", done_, counted(points_, "point"), seconds_left()); });
   }
@@ -326,7 +328,16 @@ std::string stage_figure(StagedFiles& files, const SweepArguments& x, const Answ
   return stage_bundle(files, x.figure, figure, sweep_reproduction(sweep, style, figure.caption));
 }
 
-/// Writes the outputs. Throws after that if there is no picture.
+/// One sentence on points that could not be computed; "" if there are none.
+std::string failure_of(const std::vector<SweepAnswer>& answers) {
+  const auto failed = [](const SweepAnswer& a) { return !a.summary; };
+  const auto first = std::ranges::find_if(answers, failed);
+  if (first == answers.end()) return "";
+  return fmt::format("{} of {} cannot be computed: {}", std::ranges::count_if(answers, failed),
+                     counted(answers.size(), "point"), first->error);
+}
+
+/// Writes the outputs, but no figure if a point failed. Throws after that if one failed or there is no picture.
 void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
   const Sweep& sweep = answered.sweep;
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answered.answers);
@@ -337,8 +348,8 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
     files.add((fs::path(x.out) / sweep_file).string(), json_text(sweep_json(sweep)));
     files.add((fs::path(x.out) / points_file).string(), points_csv(sweep, answered.answers));
   }
-  std::string no_picture;
-  if (!x.figure.empty()) no_picture = stage_figure(files, x, answered);
+  std::string wrong = failure_of(answered.answers);
+  if (wrong.empty() && !x.figure.empty()) wrong = stage_figure(files, x, answered);
   write_outputs(
       files,
       {{x.csv, [&] { return csv_text(shown); }},
@@ -346,7 +357,7 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
        {x.markdown, [&] { return markdown_text(shown); }},
        {x.latex, [&] { return latex_text(shown); }}},
       [&] { return plain_text(shown) + answered.note + "\n"; }, out);
-  if (!no_picture.empty()) throw std::runtime_error(no_picture);
+  if (!wrong.empty()) throw std::runtime_error(wrong);
 }
 
 /// Throws if an output file could not be written; call it before computing.

@@ -155,6 +155,16 @@ TEST(SweepCommand, WrongUsageIsOneSentence) {
   EXPECT_THAT(attoscope({"sweep", "--vary", "n=8", "--seeds", "0"}).err, HasSubstr("--seeds is '0'"));
 }
 
+TEST(SweepCommand, AValueThatCannotBeSetIsWrongUsage) {
+  const OwnCache own;
+  for (const auto& [axis, sentence] :
+       {std::pair{"a.foo=3", "--set a.foo: 'foo' is unknown"}, std::pair{"d=8,0", "vary d is '0', expected a whole number"},
+        std::pair{"head=0:1", "vary head is '0', expected an input that is a file of tensors"}}) {
+    expect_refused({"sweep", "--n", "32", "--vary", axis, "--vary", "format=bf16,fp16", "--csv", "-"}, 2, sentence);
+    EXPECT_EQ(own.points(), 0u) << axis;
+  }
+}
+
 TEST(SweepCommand, LooksAtItsPlacesBeforeItComputes) {
   const OwnCache own;
   const TemporaryDirectory scratch;
@@ -285,6 +295,18 @@ TEST_F(SweepOverFiles, AVariedHeadIsComparedWithItsOwnOutput) {
   expect_refused(varied({"--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --vary head");
   expect_refused(words("sweep --n 40 --d 8 --vary block_k=8 --seeds 2 --kernel " + kernel), 2,
                  "draws other Q, K and V than those of the loaded output");
+}
+
+TEST_F(SweepOverFiles, PointsThatFailAreInTablesButInNoFigure) {
+  const Outcome o = attoscope(
+      {"sweep", "--input", file, "--vary", "head=4:7", "--no-cache", "--figure", scratch / "f.svg", "--out", scratch / "part"});
+  EXPECT_EQ(o.code, 1);
+  EXPECT_THAT(o.err, StartsWith("attoscope: 2 of 4 points cannot be computed: "));
+  EXPECT_THAT(o.out, HasSubstr("4 points, 2 of them computed now: "));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "f.json"));
+  const Outcome merged = attoscope({"sweep", "--merge", scratch / "part"});
+  EXPECT_EQ(merged.code, 1);
+  EXPECT_EQ(merged.err, o.err);
 }
 
 TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
