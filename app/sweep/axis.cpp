@@ -4,9 +4,11 @@
 #include <array>
 #include <climits>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <variant>
 
 #include "app/session/experiment_options.h"
 #include "app/tensors/tensors.h"
@@ -118,6 +120,15 @@ AxisKey about(const Parameter& p) { return {p.key, p.label, p.what, p.sweep.nume
 
 bool of_a_method(std::string_view key) { return key.size() > 2 && (key.starts_with("a.") || key.starts_with("b.")); }
 
+/// True if the setting at this path of an experiment is a number: "a.splits".
+bool is_number(std::string_view path) {
+  Experiment e;
+  const Settings all = settings(e);
+  const Setting* const s = find(all, path);
+  return s != nullptr && (std::holds_alternative<int*>(s->value) || std::holds_alternative<unsigned*>(s->value) ||
+                          std::holds_alternative<std::uint64_t*>(s->value) || std::holds_alternative<double*>(s->value));
+}
+
 void refuse_key(std::string_view key) {
   std::string known;
   for (const AxisKey& k : axis_keys()) known += std::string(k.key) + ", ";
@@ -175,7 +186,7 @@ Axis parse_axis(std::string_view text) {
                                 ", expected KEY=VALUES, such as block_k=16:1024:x2 or format=bf16,fp16");
   Axis axis{std::string(text.substr(0, equals)), {}};
   const std::string values(text.substr(equals + 1));
-  const bool numeric = axis_key(axis.key).numeric;
+  const bool numeric = axis_key(axis.key).numeric || is_number(axis.key);
   axis.values = numeric && values.find(':') != std::string::npos
                     ? range_values(axis.key, values)
                     : split(values, values.find(';') == std::string::npos ? ',' : ';');

@@ -42,6 +42,9 @@ TEST(Axis, Ranges) {
   EXPECT_THAT(parse_axis("mantissa_bits=7:10").values, ElementsAre("7", "8", "9", "10"));
   EXPECT_THAT(parse_axis("alibi=0:1:0.25").values, ElementsAre("0", "0.25", "0.5", "0.75", "1"));
   EXPECT_THAT(parse_axis("sink=-0.3:0:0.1").values, AllOf(SizeIs(4), Contains("0"))) << "-0.3 + 3 * 0.1 is above 0";
+  EXPECT_THAT(parse_axis("a.splits=1:4:x2").values, ElementsAre("1", "2", "4"));
+  EXPECT_THAT(parse_axis("b.grad.block_k=8:10").values, ElementsAre("8", "9", "10"));
+  EXPECT_THAT(parse_axis("a.order=interleaved:4,pairwise").values, ElementsAre("interleaved:4", "pairwise"));
   EXPECT_THAT(parse_axis("n=50000:100000:x2").values, ElementsAre("50000", "100000"));
   EXPECT_THAT(parse_axis("format=bf16,e5m7").values, ElementsAre("bf16", "e5m7"));
   EXPECT_THAT(parse_axis("input=q.npy,k.npy,v.npy;normal").values, ElementsAre("q.npy,k.npy,v.npy", "normal"));
