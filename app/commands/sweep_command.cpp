@@ -165,6 +165,20 @@ void set_repetitions(Sweep& s, const SweepArguments& x) {
   if (std::ranges::find(s.axes, "head", &Axis::key) != s.axes.end()) refuse_head_numbers(x, "--vary head");
 }
 
+/// Typed values of tau, for `Sweep::set`: a varied main format would replace them by its usual tau.
+std::vector<std::string> typed_taus(const ExperimentOptions& x, const std::vector<Axis>& axes) {
+  const auto varies = [&](std::string_view key) { return std::ranges::find(axes, key, &Axis::key) != axes.end(); };
+  if (!varies("format") && !varies("mantissa_bits") && !varies("exponent_bits")) return {};
+  std::vector<std::string> taus;
+  if (const std::string* const tau = x.find("tau")) taus.push_back("a.tau=" + *tau);
+  for (const std::string& setting : x.set)
+    if (setting.starts_with("a.tau=") || setting.starts_with("b.tau=")) taus.push_back(setting);
+  std::erase_if(taus, [&](const std::string& setting) {
+    return varies(setting.substr(0, 5)) || (setting.starts_with("a.") && varies("tau"));
+  });
+  return taus;
+}
+
 /// Throws if the figure cannot be the map that is asked for.
 void check_heat_map(const SweepArguments& x, const Sweep& s) {
   if (x.heat_map && s.axes.size() < 2)
@@ -175,6 +189,7 @@ void check_heat_map(const SweepArguments& x, const Sweep& s) {
 /// The sweep that the options describe. Throws as `experiment_of`, `parse_axis`, `parse_measure` and `vary` do.
 Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
+  s.set = typed_taus(x.base, s.axes);
   if (x.measure) s.measure = parse_measure(*x.measure);
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
   point_count(s);

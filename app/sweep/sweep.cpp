@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "app/session/experiment_options.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/result.h"
@@ -105,7 +106,8 @@ void check_repetitions(const Sweep& s) {
         "a sweep over seeds draws other Q, K and V than those of the loaded output, expected one seed, or --input FILE");
 }
 
-/// Sets these values of the axes, parameters of lower rank first; calls varied(axis, problem before) after each.
+/// Sets these values of the axes, parameters of lower rank first, and then what stays; calls varied(axis, problem before) after
+/// each axis.
 template <class F>
 void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F varied) {
   const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
@@ -115,6 +117,7 @@ void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F v
     vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(at[i])]);
     varied(s.axes[i], before);
   }
+  for (const std::string& setting : s.set) apply_setting(e, setting);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ Json sweep_json(const Sweep& sweep) {
   }
   if (Json tensors = part_digests_json(inputs_of(sweep)); !tensors.is_null()) json["tensors"] = std::move(tensors);
   if (sweep.over.kind != ui::SweepOver::seed) json["over"] = text(sweep.over);
+  if (!sweep.set.empty()) json["set"] = sweep.set;
   return json;
 }
 
@@ -80,15 +81,17 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
                  {"over", &over},
                  {"measure", &sweep.measure.name},
                  {"experiment", settings(sweep.base)}},
-                remarks, {"schema", "version", "vary", "style", "print", "caption", "tensors", "heads"});
+                remarks, {"schema", "version", "vary", "set", "style", "print", "caption", "tensors", "heads"});
   read_heads(json, sweep);
   try {
     sweep.measure = parse_measure(sweep.measure.name);
     sweep.over = parse_repeats(over);
     for (const nlohmann::json& axis : json.at("vary")) sweep.axes.push_back(parse_axis(axis.get<std::string>()));
+    for (const nlohmann::json& setting : json.value("set", nlohmann::json::array()))
+      sweep.set.push_back(setting.get<std::string>());
     point_count(sweep);
   } catch (const nlohmann::json::exception&) {
-    throw std::runtime_error("vary is missing or no list of texts such as \"block_k=16:1024:x2\"");
+    throw std::runtime_error("vary is missing, or it or set is no list of texts such as \"block_k=16:1024:x2\"");
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(error.what());
   }

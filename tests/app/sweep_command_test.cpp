@@ -141,6 +141,20 @@ TEST(SweepCommand, TypedOptionsChangeTheSweepOfASession) {
   expect_refused({"sweep", "--session", file, "--over", "head"}, 2, "--over head needs Q, K and V from a file");
 }
 
+TEST(SweepCommand, ATypedTauStaysWhereTheMainFormatIsVaried) {
+  const std::vector<std::string> options = words("--algorithm flash4 --input ascending --n 256 --d 16 --block-k 16");
+  const auto run = [&](const char* tau) -> double {
+    return json_of(with({"run", "--format", "e4m3", "--tau", tau}, options))["a"]["mean_abs"];
+  };
+  const auto sweep = [&](const std::string& more) {
+    return json_of(with(with({"sweep", "--no-cache", "--quiet"}, options), words(more)))["rows"];
+  };
+  ASSERT_NE(run("8"), run("0"));
+  for (const std::string tau : {"--tau 8", "--tau 0 --set a.tau=8"})
+    EXPECT_DOUBLE_EQ(sweep("--vary format=bf16,e4m3 " + tau)[1]["mean"], run("8")) << tau;
+  EXPECT_DOUBLE_EQ(sweep("--vary tau=0,8 --vary format=e4m3 --tau 8")[0]["mean"], run("0")) << "a varied tau is not set again";
+}
+
 TEST(SweepCommand, WrongUsageIsOneSentence) {
   const OwnCache own;
   for (const auto& [more, what] : std::vector<std::pair<std::vector<std::string>, std::string>>{
