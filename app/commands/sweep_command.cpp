@@ -32,6 +32,7 @@
 #include "app/tensors/head_numbers.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
@@ -147,6 +148,10 @@ Sweep sweep_of_axes(const SweepArguments& x, std::vector<std::string>& changed) 
   return s;
 }
 
+bool varies(const std::vector<Axis>& axes, std::string_view key) {
+  return std::ranges::find(axes, key, &Axis::key) != axes.end();
+}
+
 /// Sets what the sweep repeats. Throws for typed options that do not fit it.
 void set_repetitions(Sweep& s, const SweepArguments& x) {
   if (x.over) s.over = over_of(x);
@@ -162,19 +167,31 @@ void set_repetitions(Sweep& s, const SweepArguments& x) {
     if (const std::string none = why_no_seeds(s); !none.empty())
       refuse("--seeds", *x.seeds, "1, or --over head, layer or window:K: " + none);
   }
-  if (std::ranges::find(s.axes, "head", &Axis::key) != s.axes.end()) refuse_head_numbers(x, "--vary head");
+  if (varies(s.axes, "head")) refuse_head_numbers(x, "--vary head");
+}
+
+/// The kernel of --like if a varied d or mask chooses its tiles; "" if it does not, or both sides are typed.
+std::string followed_kernel(const ExperimentOptions& x, const std::vector<Axis>& axes) {
+  if (!x.like || kernel_preset(*x.like).tiles.empty() || (!varies(axes, "d") && !varies(axes, "mask"))) return "";
+  const auto is_typed = [&](const std::string& side) {
+    return x.find(side) != nullptr ||
+           std::ranges::any_of(x.set, [&](const std::string& setting) { return setting.starts_with("a." + side + "="); });
+  };
+  const bool has_rows = is_typed("block_q"), has_keys = is_typed("block_k");
+  if (has_rows != has_keys)
+    refuse("--like", *x.like, "--block-q and --block-k, or neither: a varied d or mask chooses both sides of its tiles");
+  return has_rows ? "" : *x.like;
 }
 
 /// Typed values of tau, for `Sweep::set`: a varied main format would replace them by its usual tau.
 std::vector<std::string> typed_taus(const ExperimentOptions& x, const std::vector<Axis>& axes) {
-  const auto varies = [&](std::string_view key) { return std::ranges::find(axes, key, &Axis::key) != axes.end(); };
-  if (!varies("format") && !varies("mantissa_bits") && !varies("exponent_bits")) return {};
+  if (!varies(axes, "format") && !varies(axes, "mantissa_bits") && !varies(axes, "exponent_bits")) return {};
   std::vector<std::string> taus;
   if (const std::string* const tau = x.find("tau")) taus.push_back("a.tau=" + *tau);
   for (const std::string& setting : x.set)
     if (setting.starts_with("a.tau=") || setting.starts_with("b.tau=")) taus.push_back(setting);
   std::erase_if(taus, [&](const std::string& setting) {
-    return varies(setting.substr(0, 5)) || (setting.starts_with("a.") && varies("tau"));
+    return varies(axes, setting.substr(0, 5)) || (setting.starts_with("a.") && varies(axes, "tau"));
   });
   return taus;
 }
@@ -189,6 +206,7 @@ void check_heat_map(const SweepArguments& x, const Sweep& s) {
 /// The sweep that the options describe. Throws as `experiment_of`, `parse_axis`, `parse_measure` and `vary` do.
 Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
+  s.like = followed_kernel(x.base, s.axes);
   s.set = typed_taus(x.base, s.axes);
   if (x.measure) s.measure = parse_measure(*x.measure);
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "app/session/experiment_options.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
@@ -106,8 +108,8 @@ void check_repetitions(const Sweep& s) {
         "a sweep over seeds draws other Q, K and V than those of the loaded output, expected one seed, or --input FILE");
 }
 
-/// Sets these values of the axes, parameters of lower rank first, and then what stays; calls varied(axis, problem before) after
-/// each axis.
+/// Sets these values of the axes, parameters of lower rank first, with the tiles that follow them, and then what stays; calls
+/// varied(axis, problem before) after each axis.
 template <class F>
 void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F varied) {
   const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
@@ -115,6 +117,8 @@ void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F v
     const std::size_t i = second_first ? 1 - k : k;
     const Problem before = e.problem;
     vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(at[i])]);
+    if (!s.like.empty() && (s.axes[i].key == "d" || s.axes[i].key == "mask"))
+      e = with_tiles_of(std::move(e), kernel_preset(s.like));
     varied(s.axes[i], before);
   }
   for (const std::string& setting : s.set) apply_setting(e, setting);

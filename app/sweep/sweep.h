@@ -160,6 +160,7 @@ struct Sweep {
   int seeds = 1;           ///< number of repetitions
   Repeats over{};
   Measure measure{"a.mean_abs"};
+  std::string like{};              ///< kernel whose tiles a has at every varied d and mask; "": its tiles stay
   std::vector<std::string> set{};  ///< settings of a method that no axis changes, as of `--set`: "a.tau=8"
   std::vector<UsedHead> heads{};   ///< heads that repetitions use; empty for seeds, or if not looked up
 
@@ -185,7 +186,7 @@ std::size_t point_count(const Sweep& sweep);
 PointPlace place_of(const Sweep& sweep, std::size_t index);
 /// Index of a point's combination of values, the last axis fastest.
 std::size_t combination(const Sweep& sweep, const PointPlace& place);
-/// The base with these values of the axes, and with `set`. Reads no file. Throws as `vary`.
+/// The base with these values of the axes, and with `like` and `set`. Reads no file. Throws as `vary`.
 Experiment with_values(const Sweep& sweep, const std::array<int, 2>& at);
 /// Places of every value of each axis, with the first value of the other; at most `most` of an axis.
 std::vector<std::array<int, 2>> single_values(const Sweep& sweep, std::size_t most = max_axis_values);

@@ -8,6 +8,7 @@
 #include "app/session/session.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/settings.h"
 
 namespace attoscope::app {
@@ -53,6 +54,7 @@ Json sweep_json(const Sweep& sweep) {
   }
   if (Json tensors = part_digests_json(inputs_of(sweep)); !tensors.is_null()) json["tensors"] = std::move(tensors);
   if (sweep.over.kind != ui::SweepOver::seed) json["over"] = text(sweep.over);
+  if (!sweep.like.empty()) json["like"] = sweep.like;
   if (!sweep.set.empty()) json["set"] = sweep.set;
   return json;
 }
@@ -79,6 +81,7 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   read_settings(json, "",
                 {{"seeds", &sweep.seeds, {1, max_seeds}},
                  {"over", &over},
+                 {"like", &sweep.like},
                  {"measure", &sweep.measure.name},
                  {"experiment", settings(sweep.base)}},
                 remarks, {"schema", "version", "vary", "set", "style", "print", "caption", "tensors", "heads"});
@@ -86,6 +89,7 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
   try {
     sweep.measure = parse_measure(sweep.measure.name);
     sweep.over = parse_repeats(over);
+    if (!sweep.like.empty()) kernel_preset(sweep.like);
     for (const nlohmann::json& axis : json.at("vary")) sweep.axes.push_back(parse_axis(axis.get<std::string>()));
     for (const nlohmann::json& setting : json.value("set", nlohmann::json::array()))
       sweep.set.push_back(setting.get<std::string>());

@@ -325,6 +325,12 @@ Experiment with_kernel_as_b(Experiment e, const KernelPreset& kernel) {
   return with_gradients_in_step(before, std::move(e));
 }
 
+Experiment with_tiles_of(Experiment e, const KernelPreset& kernel) {
+  const Method m = method_on(kernel, e.problem, e.format);
+  e.a = with_tiles(std::move(e.a), TileSizes{m.block_q, m.block_k});
+  return e;
+}
+
 std::string_view kernel_name(const Method& m, const Problem& problem, const Format& main) {
   for (const KernelPreset& preset : kernel_presets())
     if (method_on(preset, problem, main) == m) return preset.name;

@@ -30,6 +30,9 @@ Experiment with_kernel(Experiment e, const KernelPreset& kernel);
 /// The experiment with this kernel as b; the main format stays.
 Experiment with_kernel_as_b(Experiment e, const KernelPreset& kernel);
 
+/// The experiment with the kernel's tiles in a, as d and the mask say.
+Experiment with_tiles_of(Experiment e, const KernelPreset& kernel);
+
 /// The name of the preset that equals `m` for this problem and main format; "": none.
 std::string_view kernel_name(const Method& m, const Problem& problem, const Format& main);
 

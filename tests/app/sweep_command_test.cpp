@@ -155,6 +155,20 @@ TEST(SweepCommand, ATypedTauStaysWhereTheMainFormatIsVaried) {
   EXPECT_DOUBLE_EQ(sweep("--vary tau=0,8 --vary format=e4m3 --tau 8")[0]["mean"], run("0")) << "a varied tau is not set again";
 }
 
+TEST(SweepCommand, TilesOfAWholeKernelFollowAVariedDAndMask) {
+  const auto run = [](const std::string& more) -> double {
+    return json_of(words("run --like fa3_h100 --n 256 --d 128 --mask causal " + more))["a"]["mean_abs"];
+  };
+  const std::vector<std::string> command =
+      words("sweep --like fa3_h100 --n 256 --vary mask=none,causal --vary d=64,128 --no-cache --quiet");
+  ASSERT_NE(run(""), run("--block-k 192")) << "tiles of d 64 without a mask";
+  EXPECT_DOUBLE_EQ(json_of(command)["rows"][3]["mean"], run(""));
+  const std::vector<std::string> tiles = words("--block-q 64 --block-k 32");
+  EXPECT_DOUBLE_EQ(json_of(with(command, tiles))["rows"][3]["mean"], run("--block-q 64 --block-k 32"));
+  expect_refused(with(command, {"--block-k", "32"}), 2, "--like is 'fa3_h100', expected --block-q and --block-k, or neither");
+  succeed(words("sweep --like sage2 --n 64 --block-k 32 --vary d=8,16 --no-cache --quiet"));  // its tiles follow nothing
+}
+
 TEST(SweepCommand, WrongUsageIsOneSentence) {
   const OwnCache own;
   for (const auto& [more, what] : std::vector<std::pair<std::vector<std::string>, std::string>>{

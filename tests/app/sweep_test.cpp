@@ -238,14 +238,15 @@ TEST(Measures, TakeWhatTheySay) {
 
 TEST(SweepJson, RoundTripAndRemarks) {
   Sweep s = small_sweep();
-  s.set = {"a.tau=8"};
+  s.like = "fa2_a100", s.set = {"a.tau=8"};
   std::vector<std::string> remarks;
   EXPECT_EQ(parse_sweep(json_text(sweep_json(s)), remarks), s);
   EXPECT_TRUE(remarks.empty());
   for (const char* const text :
        {"", "[]", "{}", R"({"schema":"attoscope.sweep/1"})", R"({"schema":"attoscope.sweep/1","vary":[7]})",
         R"({"schema":"attoscope.sweep/1","vary":["n=1:2:3:4"]})",
-        R"({"schema":"attoscope.sweep/1","vary":["n=1:2"],"set":[8]})"})
+        R"({"schema":"attoscope.sweep/1","vary":["n=1:2"],"set":[8]})",
+        R"({"schema":"attoscope.sweep/1","vary":["n=1:2"],"like":"fa5"})"})
     EXPECT_FALSE(sentence_of<std::exception>([&] { parse_sweep(text, remarks); }).empty()) << text;
 }
 
