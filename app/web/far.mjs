@@ -1,5 +1,6 @@
 /// Answers the window's questions in Web Workers, each with its own module. A kind's newest question replaces its waiting one;
-/// a Web Worker that takes long is terminated and starts again from the compiled module.
+/// a Web Worker that takes long is terminated and starts again from the compiled module. A kind asked with infinite patience has
+/// a state in its Web Worker, which serves no other kind and is never terminated.
 
 const share = 0, first = 1, failed = 3;  // messages, as in far/far.cpp
 const most = Math.min(4, Math.max(2, (navigator.hardwareConcurrency ?? 2) - 1));
@@ -27,7 +28,7 @@ export class FarWork {
     this.#serve(line);
   }
 
-  /// Drops the questions of a kind and stops its work.
+  /// Drops the questions of a kind and stops its work, unless that has a state.
   drop(kind) {
     const line = this.#lines.get(kind);
     if (!line) return;
@@ -38,13 +39,13 @@ export class FarWork {
   #serve(line) {
     if (!line.waiting) return;
     if (line.worker) return this.#hurry(line);
-    const idle = this.#workers.filter((worker) => !worker.line);
+    const idle = this.#workers.filter((worker) => !worker.line && (!worker.keeps || worker.last === line.kind));
     const worker = idle.find((one) => one.last === line.kind) ?? idle[0] ?? this.#begin();
     if (!worker) return void (this.#queue.includes(line) || this.#queue.push(line));
-    const {number, question} = line.waiting;
+    const {number, question, patience} = line.waiting;
     line.waiting = null;
     Object.assign(line, {worker, since: performance.now(), shown: false, number});
-    Object.assign(worker, {line, last: line.kind});
+    Object.assign(worker, {line, last: line.kind, keeps: patience === Infinity});
     for (const [path, bytes] of this.#files())
       if (worker.files.get(path) !== bytes) worker.files.set(path, bytes), worker.postMessage({path, bytes});
     worker.postMessage({kind: line.kind, number, question}, [question.buffer]);
@@ -52,6 +53,7 @@ export class FarWork {
 
   /// Ends work that a newer question waits for, once it has published something or its patience has run out.
   #hurry(line) {
+    if (line.worker.keeps) return;
     const left = line.shown ? 0 : line.patience - (performance.now() - line.since), {worker, number} = line;
     setTimeout(() => {
       if (!line.waiting || line.worker !== worker || line.number !== number) return;
@@ -62,7 +64,7 @@ export class FarWork {
   }
 
   #begin() {
-    if (this.#workers.length >= most) return null;
+    if (this.#workers.filter((worker) => !worker.keeps).length >= most) return null;
     const worker = new Worker(new URL('far_worker.mjs', import.meta.url), {type: 'module'});
     const files = this.#files();
     worker.files = new Map(files);
@@ -105,6 +107,7 @@ export class FarWork {
   }
 
   #end(line) {
+    if (line.worker.keeps) return;
     this.#close(line.worker);
     line.worker = null;
     this.#next();

@@ -102,6 +102,31 @@ test('a failure is a sentence with its code, and leaves no file', () => {
   assert.doesNotThrow(() => run({n: 16, d: 8}));  // a folder left by one call would make the next call fail
 });
 
+test('work with a state keeps its Web Worker', async () => {
+  const made = [], got = [];
+  Object.defineProperty(globalThis, 'navigator', {value: {hardwareConcurrency: 2}, configurable: true});
+  globalThis.Worker = class {
+    constructor() { made.push(this); }
+    postMessage({kind, number}) { if (kind) got.push([kind, made.indexOf(this)]), this.number = number; }
+    answer() { this.onmessage({data: {number: this.number, what: 2, bytes: new Uint8Array()}}); }
+    terminate() { this.ended = true; }
+  };
+  const {FarWork} = await from('far.mjs');
+  const far = new FarWork(() => ({}), () => new Map(), () => {}, () => {});
+  const ask = (kind, patience) => far.ask(kind, 1, new Uint8Array(1), patience);
+  ask('train', Infinity);
+  made[0].answer();
+  for (const kind of ['main', 'why']) ask(kind, 250);  // two more, beside the idle Web Worker of the training
+  ask('train', Infinity);
+  ask('train', Infinity);  // waits
+  far.drop('train');
+  far.drop('main');
+  made[0].answer();
+  ask('train', Infinity);
+  assert.deepEqual(got, [['train', 0], ['main', 1], ['why', 2], ['train', 0], ['train', 0]]);
+  assert.deepEqual(made.map((worker) => worker.ended ?? false), [false, true, false]);
+});
+
 test('an update at N = 512 takes less than a second on one thread', () => {
   run({n: 512});
   assert.ok(run({n: 512}).timing_ms.total < 1000);

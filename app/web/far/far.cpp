@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -64,9 +65,10 @@ const FarWork* FarWork::of(const std::string& kind) {
 }
 
 void FarWork::ask(std::uint64_t number, const std::string& question, std::chrono::milliseconds patience) const {
+  const double most = patience == endless ? std::numeric_limits<double>::infinity() : static_cast<double>(patience.count());
   EM_ASM(
       { Module.ask(UTF8ToString($0), $1, HEAPU8.slice($2, $2 + $3), $4); }, kind_.c_str(), static_cast<double>(number),
-      question.data(), question.size(), static_cast<double>(patience.count()));
+      question.data(), question.size(), most);
 }
 
 void FarWork::drop() const {

@@ -38,6 +38,8 @@ class FarWork {
 
   /// The object of a kind; null if there is none.
   static const FarWork* of(const std::string& kind);
+  /// Patience of work that keeps a state in its Web Worker, which then serves no other kind and is never ended.
+  static constexpr std::chrono::milliseconds endless = std::chrono::milliseconds::max();
   /// Sends the newest question to the Web Worker. Replaces a waiting one, and ends one that runs longer than `patience`.
   void ask(std::uint64_t number, const std::string& question, std::chrono::milliseconds patience) const;
   /// Drops the questions and stops the work.

@@ -11,14 +11,15 @@
 
 #include "app/threads/worker.h"
 #include "app/train/ordered_training.h"
+#include "app/web/far/far.h"
 
 namespace attoscope::app {
 
-/// The class of app/train/train_thread.h for a page. Nothing interrupts a step.
+/// The class of app/train/train_thread.h for a page. Nothing interrupts a step. The training lives in one Web Worker.
 class TrainThread {
  public:
   TrainThread(std::function<void()> published, TrainKeeping keeping, MakeDevice make)
-      : turns_(work(std::move(keeping), std::move(make)), std::move(published), std::chrono::hours(1)) {}
+      : turns_(work(std::move(keeping), std::move(make)), std::move(published), FarWork::endless) {}
 
   void give(TrainOrder order) {
     orders_.push_back(std::move(order));
