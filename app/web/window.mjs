@@ -109,6 +109,21 @@ function pinch() {
   for (const kind of ['touchstart', 'touchmove', 'touchend', 'touchcancel']) addEventListener(kind, move, {capture: true, passive: false});
 }
 
+/// Copies text. A page of an `http:` address has no navigator.clipboard; if nothing copies, the text is shown.
+function copy(text) {
+  const selected = () => {
+    const area = Object.assign(document.createElement('textarea'), {value: text});
+    status.after(area);
+    area.select();
+    const copied = document.execCommand('copy');
+    area.remove();
+    canvas.focus();
+    if (!copied) status.textContent = `This browser lets the page copy nothing. The text to copy is: ${text}`;
+  };
+  if (navigator.clipboard) navigator.clipboard.writeText(text).catch(selected);
+  else selected();
+}
+
 function paste(module, {clipboardData}) {
   if (clipboardData.files.length) canvas.dispatchEvent(new DragEvent('drop', {dataTransfer: clipboardData}));
   else module.ccall('attoscope_paste', null, ['string'], [clipboardData.getData('text')]);
@@ -147,7 +162,7 @@ async function start() {
   let said = '', atServer;
   const module = await Promise.race([failed, make({canvas, instantiateWasm, locateFile: (name) => place(name).href, print: console.log,
     printErr: (line) => console.warn(said = line), onExit: () => fail(new Error(said)),
-    drawn: () => tell(), copy: (text) => navigator.clipboard?.writeText(text).catch(() => {}),
+    drawn: () => tell(), copy,
     preRun: [(early) => {
       Object.assign(early.ENV, environment);
       for (const folder of folders) early.FS.mkdirTree(folder);

@@ -74,6 +74,17 @@ test('a link is a setting', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
+test('what is copied comes from the text itself where the browser offers no clipboard, or is shown', async () => {
+  await page.load();
+  await page.value("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true}), 0");
+  await page.value("document.execCommand = (what) => (globalThis.copied = [what, document.activeElement.value], true), attoscope.copy('0.25'), 0");
+  assert.deepEqual(await page.value('copied'), ['copy', '0.25']);
+  assert.equal(await page.value("document.getElementById('status').textContent"), '');
+  await page.value("document.execCommand = () => false, attoscope.copy('0.75'), 0");
+  assert.match(await page.value("document.getElementById('status').textContent"), /copy is: 0\.75$/);
+  assert.equal(await page.value("document.querySelectorAll('textarea').length"), 0);
+});
+
 test('lessons and examples are fetched once they are asked for', async () => {
   const needed = ['first', 'window_module.wasm'];
   const asked_by = async (session, holds) => {
