@@ -132,6 +132,7 @@ function paste(module, {clipboardData}) {
 function listen(module) {
   pinch();
   addEventListener('hashchange', () => follow(module));
+  status.addEventListener('click', () => getSelection().isCollapsed && (status.textContent = ''));
   addEventListener('paste', (event) => paste(module, event));
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => event.preventDefault());
@@ -155,8 +156,9 @@ async function start() {
     WebAssembly.instantiateStreaming(code, imports).then(({instance, module}) => done(instance, compiled = module)).catch(fail);
     return {};
   };
+  let failure = '';  // sentence about a fetch
   const fetched = (module) => (error) => {
-    status.textContent = error?.message ?? '';
+    if (error || status.textContent === failure) status.textContent = failure = error?.message ?? '';
     module.ccall('attoscope_fetched', null, [], []);
   };
   let said = '', atServer;

@@ -71,6 +71,15 @@ test('a link is a setting', async () => {
   assert.equal(session.experiment.format, 'fp16');
   await page.value("location.hash = '#session=none'");
   await page.until("/link of this page/.test(document.getElementById('status').textContent)");
+  asked.clear();
+  await page.value(`location.hash = '${link({view: {workspace: 'learn'}})}'`);  // fetches the lessons
+  await page.until("document.getElementById('status').textContent === ''");
+  await page.value("location.hash = '#session=none'");
+  for (let i = 0; i < 300 && !asked.has('lessons'); ++i) await sleep(100);
+  await sleep(2000);
+  assert.match(await page.value("document.getElementById('status').textContent"), /link of this page/);
+  await page.value("document.getElementById('status').click()");
+  assert.equal(await page.value("document.getElementById('status').textContent"), '');
   assert.deepEqual(page.complaints, []);
 });
 
