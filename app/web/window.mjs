@@ -141,7 +141,13 @@ function listen(module) {
   const keep = keeper(module), give = downloads(module);
   setInterval(keep, 2000);
   setInterval(give, 300);
-  addEventListener('pagehide', keep);
+  addEventListener('pagehide', () => {
+    try {  // a new user's example may be on its way while there is no file
+      if (module.FS.analyzePath(autosave).exists) module.ccall('attoscope_leave', null, [], []);
+    } finally {
+      keep();
+    }
+  });
 }
 
 async function start() {

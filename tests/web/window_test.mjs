@@ -147,6 +147,13 @@ test('the last session comes back, and what is saved is downloaded', async () =>
   await page.load();
   await page.key('s', true);
   assert.equal(JSON.parse(await saved('.attoscope.json')).experiment.problem.n, 80);
+  const kept = await page.value(`(async () => {
+    location.hash = '${link({experiment: {problem: {n: 88}}})}';
+    await new Promise((done) => setTimeout(done, 500));  // a frame, and less than an idle window waits before it saves
+    dispatchEvent(new Event('pagehide'));
+    return localStorage.getItem('attoscope.session');
+  })()`);
+  assert.equal(JSON.parse(kept).experiment.problem.n, 88, 'a page that is left keeps its last change');
   assert.deepEqual(page.complaints, []);
 });
 

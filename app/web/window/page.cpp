@@ -75,6 +75,15 @@ extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_show_example() {
 /// Causes a frame, because files that the window waits for have arrived.
 extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_fetched() { attoscope::app::wake_page(); }
 
+/// Saves the session at once, because the page is left.
+extern "C" EMSCRIPTEN_KEEPALIVE void attoscope_leave() {
+  try {
+    attoscope::app::leave_page();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << std::endl;
+  }
+}
+
 /// Starts the window; the page then requests its frames.
 int main() {
   try {

@@ -9,5 +9,7 @@ namespace attoscope::app {
 void set_pasted(std::string text);
 /// Causes a frame.
 void wake_page();
+/// Saves the session as when a window is closed; the page may come back.
+void leave_page();
 
 }  // namespace attoscope::app

@@ -17,7 +17,7 @@
 namespace attoscope::app {
 namespace {
 
-bool woken = true;
+bool woken = true, leaving = false;
 double due = 0;  ///< of the next frame, in GLFW's seconds
 std::function<bool()> next_turn;
 std::string clipboard;
@@ -69,6 +69,11 @@ void use_page_clipboard() {
 void set_pasted(std::string text) { clipboard = std::move(text); }
 void wake_page() { woken = true; }
 
+void leave_page() {
+  leaving = true;
+  if (next_turn) next_turn();
+}
+
 MainWindow::Library::Library() { glfwInit(); }
 MainWindow::Library::~Library() { glfwTerminate(); }
 
@@ -110,7 +115,7 @@ void MainWindow::name(const std::string& title) {
   glfwSetWindowTitle(window_.get(), title.c_str());
 }
 
-bool MainWindow::closing() const { return false; }  // the page closes the window
+bool MainWindow::closing() const { return std::exchange(leaving, false); }  // the page may come back
 void MainWindow::close() {}
 
 double MainWindow::patience(bool moving, bool computing) const { return pace_.patience(glfwGetTime(), moving, computing); }
