@@ -31,6 +31,7 @@ void write_pack(const PackArguments& x, const Streams& streams) {
     return pack_session(session, [&](double) { return c(); });
   });
   tell_changed(pack.changed, false, streams);
+  if (!pack.left_out.empty()) streams.warnings << "attoscope: " << printable(pack.left_out) << '\n';
   write_file(out, pack.bytes);
   streams.out << fmt::format("{}: {} bytes with {}\n", out, pack.bytes.size(), counted(pack.heads, "head"));
 }

@@ -66,8 +66,9 @@ void save_packed(const std::string& file, const SessionContext& context) {
     if (aside.empty() && std::filesystem::exists(to))
       throw std::runtime_error(to + ": is there and cannot be kept aside, so the session was not saved");
     write_safely(to, packed.bytes);
-    const std::string kept = aside.empty() ? "" : " The file that was there is kept as " + aside + ".";
-    return [to, kept, context](ui::Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors." + kept); };
+    std::string more = aside.empty() ? "" : " The file that was there is kept as " + aside + ".";
+    if (!packed.left_out.empty()) more += " " + packed.left_out;
+    return [to, more, context](ui::Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors." + more); };
   };
   context.explorer.read(context.session, false, pack);
 }

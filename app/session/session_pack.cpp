@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "app/judge/lse_verdict.h"
 #include "app/session/session.h"
@@ -19,6 +21,8 @@
 #include "app/tensors/call_files.h"
 #include "app/tensors/exact_tensors.h"
 #include "app/tensors/kernel_output.h"
+#include "app/tensors/tensor_set.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope::app {
@@ -132,9 +136,10 @@ class Packer {
     pack_experiment(session_.experiment, all);
     for (ui::Pin& pin : session_.pins) pack_experiment(pin.experiment, all || depends_on_other_heads(pin.experiment));
     pack_text(session_.train.text.file);
+    pack_model(session_.model);
     session_.view.listed_file.clear();
     members_.insert(members_.begin(), {packed_session, session_text(session_), false});
-    return {zip_bytes(members_), heads_, std::move(changed_)};
+    return {zip_bytes(members_), heads_, std::move(changed_), std::move(left_out_)};
   }
 
  private:
@@ -308,6 +313,22 @@ class Packer {
     members_.push_back({"text.txt", read_file(file, largest_text), false});
     file = "text.txt";
   }
+  void pack_model(ui::ModelPlan& plan) {
+    if (plan.text != ui::ModelText::file) plan.file.clear();
+    for (std::string* const spec : {&plan.file, &plan.against})
+      if (!spec->empty()) *spec = with_paths(*spec, [&](const std::string& path) { return added_file(with_home(path)); });
+    if (plan.checkpoint.empty()) return;
+    left_out_ = "The model " + in_quotes(plan.checkpoint) + " is not in the archive: choose it where the archive is opened.";
+    plan.checkpoint.clear();
+  }
+  /// Adds a file as it is; returns its name in the archive.
+  std::string added_file(const std::string& path) {
+    std::string name = std::filesystem::path(path).filename().string();
+    while (name == packed_session || std::ranges::find(members_, name, &ZipMember::name) != members_.end())
+      name.insert(0, "other-");
+    members_.push_back({name, read_file(path, largest_text), true});
+    return name;
+  }
 
   ui::Session session_;
   const ReadWatch& watch_;
@@ -315,6 +336,7 @@ class Packer {
   std::map<Heads, std::string> packed_;  ///< specifications of the packed heads
   int heads_ = 0;
   std::vector<std::string> changed_;
+  std::string left_out_;
 };
 
 }  // namespace

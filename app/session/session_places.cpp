@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/files/zip.h"
 #include "app/judge/row_numbers.h"
 #include "app/tensors/changed_tensors.h"
@@ -28,9 +29,16 @@ using Spec = std::function<void(std::string&)>;
 /// Limits of a search: files of one folder, and files that are tried for all missing ones together.
 constexpr std::size_t most_entries = 20'000, most_tried = 400;
 
-bool is_there(const std::string& path) {
+bool is_there(const std::string& typed) {
+  const std::string path = with_home(typed);
   std::error_code error;
   return fs::is_directory(path, error) || can_open(path);
+}
+
+/// Texts of a session that name files, beside those of its experiments.
+std::array<std::string*, 7> other_specs(ui::Session& s) {
+  ui::KernelGradients& g = s.kernel_gradients;
+  return {&g.dq, &g.dk, &g.dv, &s.train.text.file, &s.model.checkpoint, &s.model.file, &s.model.against};
 }
 
 /// Calls f on the file of a log-sum-exp, without the tensor and the order behind it.
@@ -234,8 +242,7 @@ void for_each_spec(Experiment& e, const Spec& f) {
 void for_each_spec(ui::Session& session, const Spec& f) {
   for_each_spec(session.experiment, f);
   for (ui::Pin& pin : session.pins) for_each_spec(pin.experiment, f);
-  ui::KernelGradients& g = session.kernel_gradients;
-  for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file})
+  for (std::string* const spec : other_specs(session))
     if (!spec->empty()) f(*spec);
 }
 
@@ -286,8 +293,7 @@ void find_files(ui::Session& session, const std::string& folder, const ReadWatch
   Search search(folder, watch);
   search.find(session.experiment);
   for (ui::Pin& pin : session.pins) search.find(pin.experiment);
-  ui::KernelGradients& g = session.kernel_gradients;
-  for (std::string* const spec : {&g.dq, &g.dk, &g.dv, &session.train.text.file}) search.find_by_name(*spec);
+  for (std::string* const spec : other_specs(session)) search.find_by_name(*spec);
 }
 
 ui::Session with_file_at(ui::Session session, const std::string& missing, const std::string& found) {

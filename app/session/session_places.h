@@ -13,7 +13,7 @@
 namespace attoscope::app {
 
 /// Calls f on each text of a session that names files: inputs, outputs, log-sum-exps and gradients of its experiment and its
-/// pins, and the text of its training.
+/// pins, the text of its training, and checkpoint, text and captured run of its model.
 void for_each_spec(ui::Session& session, const std::function<void(std::string& spec)>& f);
 void for_each_spec(Experiment& experiment, const std::function<void(std::string& spec)>& f);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/command.h"
+#include "app/files/files.h"
 #include "app/files/zip.h"
 #include "app/judge/lse_verdict.h"
 #include "app/session/session.h"
@@ -301,6 +302,26 @@ TEST(SessionPack, SharesKeysAsTheFileDoes) {
   for (int head = 0; head < first.heads(); ++head) EXPECT_EQ(packed.input(head).digest, first.input(head).digest) << head;
 }
 
+TEST(SessionPack, HoldsTextAndCapturedRunOfAModel) {
+  const TemporaryDirectory here, there;
+  Session s = session_of(write_call(here));
+  s.train.text.file = here.write("train.txt", "a text to train with");
+  s.model.checkpoint = "/models/small";
+  s.model.text = ModelText::file;
+  s.model.file = here.write("text.txt", "a text");
+  s.model.against = here.write("run.npy", npy_of(11));
+  const SessionPack pack = pack_session(s);
+  EXPECT_THAT(pack.left_out, HasSubstr("'/models/small' is not in the archive"));
+  EXPECT_THAT(attoscope({"pack", write_session(here, s)}).err, HasSubstr(pack.left_out));
+  for (const char* const name : {"train.txt", "text.txt", "run.npy"}) fs::remove(here / name);
+  const std::string archive = there.write("s.attoscope.zip", pack.bytes);
+  const Session again = opened(archive);
+  EXPECT_EQ(read_file(again.train.text.file, 100), "a text to train with");
+  EXPECT_EQ(read_file(again.model.file, 100), "a text");
+  EXPECT_EQ(read_file(again.model.against, 1 << 16), npy_of(11));
+  EXPECT_EQ(again.model.checkpoint, "");
+}
+
 TEST(SessionPack, RefusesArchivesThatReachOutside) {
   const TemporaryDirectory here;
   const Session session = session_of(write_call(here));
@@ -311,6 +332,10 @@ TEST(SessionPack, RefusesArchivesThatReachOutside) {
     return sentence_of([&] { read_session(file, remarks); });
   };
   EXPECT_THAT(refusal_of(zip_bytes({{"session.json", text}})), AllOf(HasSubstr("q.npy"), HasSubstr("inside the archive")));
+  for (const char* const key : {"checkpoint", "file", "against"}) {
+    const std::string model = std::string(R"({"schema": "attoscope.session/1", "model": {")") + key + R"(": "/etc/hostname"}})";
+    EXPECT_THAT(refusal_of(zip_bytes({{"session.json", model}})), HasSubstr("inside the archive")) << key;
+  }
   EXPECT_THAT(refusal_of(zip_bytes({{"session.json", text}, {"../q.npy", "x"}})), HasSubstr("expected names without folders"));
   EXPECT_THAT(refusal_of(zip_bytes({{"q.npy", "x"}})), HasSubstr("has no file 'session.json'"));
   EXPECT_THAT(refusal_of(zip_bytes({{"session.json", std::string(1 << 25, ' ')}})), HasSubstr("bytes, expected at most"));
@@ -345,6 +370,17 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   EXPECT_FALSE(missing_file(located.experiment));
   Experiment e = located.experiment;
   EXPECT_THAT(load_kept(e), SizeIs(1)) << "a remark says that the tensor has changed";
+}
+
+TEST(MovedSessions, LookForTheFilesOfAModelBesideThemselves) {
+  const TemporaryDirectory here;
+  const std::string text = here.write("text.txt", "a text");
+  Session s;
+  s.model.file = "text.txt";
+  s.model.against = "/nowhere/text.txt";
+  const Session again = opened(write_session(here, s));
+  EXPECT_EQ(again.model.file, text);
+  EXPECT_EQ(again.model.against, text);
 }
 
 TEST(MovedSessions, LookForALogSumExpBesideThemselves) {
