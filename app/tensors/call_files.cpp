@@ -36,7 +36,8 @@ std::span<const std::string_view> usual_names(std::size_t part) {
 }
 
 std::uint64_t hash(const std::vector<double>& values, std::uint64_t seed) {
-  return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(double), seed);
+  const std::vector<double> digested = with_one_nan(values);
+  return XXH3_64bits_withSeed(digested.data(), digested.size() * sizeof(double), seed);
 }
 
 std::uint64_t mask_hash(const MaskTensor& mask, std::uint64_t seed) {

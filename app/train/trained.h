@@ -38,7 +38,7 @@ struct Trained {
 /// Trains the plan; reads its text if it has none. Throws as PairedTraining, or a sentence on the text; Stopped when cancelled.
 Trained trained(TrainPlan plan, const TrainOptions& options = {});
 
-/// 64-bit hashes of every run's weights.
+/// 64-bit hashes of every run's weights; NaN counts as one value.
 std::vector<std::uint64_t> digests_of(const Trained& t);
 
 /// Reads the text that `asked` names. Throws as `read_text`, and if its digest differs.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/files/files.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/npy.h"
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
@@ -88,6 +89,21 @@ TEST(Tensors, TheDigestFollowsTheBits) {
   const Input after = loaded(parse_input(scratch.write("x.safetensors", bytes)));
   EXPECT_NE(before.digest, after.digest);
   EXPECT_FALSE(before == after);
+}
+
+TEST(Tensors, NanIsOneValueInTheDigest) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(output_digest({1, nan}, 1, 2), output_digest({1, -nan}, 1, 2));
+  EXPECT_NE(output_digest({1, nan}, 1, 2), output_digest({nan, 1}, 1, 2));
+  const auto input_with = [](double x) {
+    Tensors t = Tensors::shaped(AttentionShape::square(1, 1));
+    t.q = {1}, t.k = {2}, t.v = {x};
+    Input input;
+    take_tensors(input, std::move(t));
+    return input;
+  };
+  EXPECT_EQ(input_with(nan).digest, input_with(-nan).digest);
+  EXPECT_EQ(input_with(nan).parts.v, input_with(-nan).parts.v);
 }
 
 TEST(Tensors, NamesInCapitalsAndInWords) {

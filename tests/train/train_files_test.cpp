@@ -143,6 +143,13 @@ TEST(Checkpoint, NoDamageGetsThrough) {
     EXPECT_NE(written.said_of(written.bytes.substr(0, static_cast<std::size_t>(i < 64 ? i : dice.between(0, size - 1)))), "");
 }
 
+TEST(TrainedWeights, NanIsOneValueInTheDigest) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::uint64_t> digests = digests_of({{}, {{1, nan}, {1, -nan}, {nan, 1}}});
+  EXPECT_EQ(digests[0], digests[1]);
+  EXPECT_NE(digests[0], digests[2]);
+}
+
 TEST(Checkpoint, AnEnemyWithTheRightDigestIsSurvived) {
   const WrittenCheckpoint written;
   Dice dice(6);
