@@ -287,8 +287,8 @@ std::string kv_report(const std::vector<KvRow>& rows, const CallFiles& files, st
   if (most > 0 && most < table.rows.size()) table.rows.resize(most);
   std::string text = plain_text(table);
   text += fmt::format(
-      "RMS error over the RMS of the exact output, K and V stored so, all else in bf16. {} of {} heads, worst first by {}.\n",
-      table.rows.size(), rows.size(), kv_storages[by].key);
+      "RMS error over the RMS of the exact output, K and V stored so, all else in bf16. {} of {}, worst first by {}.\n",
+      table.rows.size(), counted(std::ssize(rows), "head"), kv_storages[by].key);
   for (const KvStorage& s : kv_storages) text += fmt::format("  {:<10} {}\n", s.key, s.what);
   return text + notes_on_files(files);
 }
@@ -306,8 +306,12 @@ Json kv_json(const std::vector<KvRow>& rows, const CallFiles& files) {
 std::string heads_report(const std::vector<ui::HeadRow>& rows, const CallFiles& files, const ui::HeadMeasure& by,
                          std::size_t most) {
   Table table = heads_table(rows, files);
+  for (const ui::HeadMeasure& m : ui::head_measures)
+    if (std::ranges::all_of(rows, [&](const ui::HeadRow& row) { return ui::is_unknown(row, m.value); }))
+      std::ranges::find(table.columns, m.key, &ColumnHeading::key)->shown = ColumnFor::files;
   if (most > 0 && most < table.rows.size()) table.rows.resize(most);
-  return plain_text(table) + fmt::format("{} of {} heads, worst first by {}.\n", table.rows.size(), rows.size(), by.key) +
+  return plain_text(table) +
+         fmt::format("{} of {}, worst first by {}.\n", table.rows.size(), counted(std::ssize(rows), "head"), by.key) +
          outlier_lines(rows, files) + notes_on_files(files);
 }
 

@@ -78,6 +78,20 @@ TEST_F(HeadsCommand, TheTableNamesTheWorstAndHowManyThereAre) {
   EXPECT_EQ(std::ranges::count(table, '\n'), 4);
 }
 
+TEST_F(HeadsCommand, OfOneHeadTheReportHasNoNumbersThatNeedOthers) {
+  std::mt19937 dice(1);
+  std::normal_distribution<float> draw;
+  std::string file;
+  for (const char* const part : {"q", "k", "v"}) {
+    std::vector<float> values(320);
+    for (float& x : values) x = draw(dice);
+    file += (file.empty() ? "" : ",") + scratch_.write(std::string(part) + ".npy", npy_of("(40, 8)", values));
+  }
+  const std::string table = output_of({"heads", file, "--no-cache"});
+  EXPECT_THAT(table, AllOf(HasSubstr("1 of 1 head, worst first by"), Not(HasSubstr("nan")), Not(HasSubstr("unusual"))));
+  EXPECT_THAT(output_of({"heads", file, "--no-cache", "--csv", "-"}), HasSubstr(",unusual"));
+}
+
 TEST_F(HeadsCommand, NamesHeadsThatStandApart) {
   const std::string table = output_of({"heads", two_layers(scratch_, true), "--sort", "unusual", "--no-cache", "--top", "1"});
   EXPECT_THAT(table, AllOf(HasSubstr("stands apart: layer 2, head 1: largest score "),

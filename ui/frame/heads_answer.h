@@ -73,6 +73,13 @@ inline std::string title_of(const HeadMeasure& m, const MethodNames& names) { re
 /// Index of the measure that finds heads that stand apart.
 inline constexpr std::size_t unusual_measure = head_measures.size() - 1;
 
+/// The measure to show where this one is asked for: a head stands apart only from others.
+inline std::size_t shown_measure(std::size_t asked, int heads) { return asked == unusual_measure && heads < 2 ? 0 : asked; }
+/// True for a number that needs other heads, or a loaded output, which are missing.
+inline bool is_unknown(const HeadRow& row, double HeadRow::* value) {
+  return std::isnan(row.*value) && (value == &HeadRow::unusual || value == &HeadRow::tolerance);
+}
+
 /// Order from the worst: heads with NaN or infinity, then by this measure, then by index.
 inline bool is_worse(const HeadRow& x, const HeadRow& y, const HeadMeasure& by) {
   const auto broken = [](const HeadRow& r) { return r.nonfinite > 0 || std::isnan(r.a_rms); };

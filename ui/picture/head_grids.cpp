@@ -226,7 +226,12 @@ Colour shade_of(double x, const PositiveRange& all) {
   return shade_at(!(x > 0) ? 0 : range > 0 ? std::clamp(std::log(x / all.least) / range, 0.0, 1.0) : 1.0);
 }
 
-void draw_measure_legend(ImVec2 at, float width, const PositiveRange& all, const std::string& title) {
+/// Draws the colours' range, or only the title of a number that no head has.
+void draw_measure_legend(ImVec2 at, float width, bool known, const PositiveRange& all, const std::string& title) {
+  if (!known) {
+    draw_fitted(at, Face::small, colours().secondary, title + ": not known", width);
+    return;
+  }
   const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
   draw_shades(at, {bar, high}, shade_at);
   const float under = at.y + high + px(2);
@@ -237,17 +242,22 @@ void draw_measure_legend(ImVec2 at, float width, const PositiveRange& all, const
 
 /// Draws the grid and its legend in this room; returns the clicked head, -1: none.
 int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int open, ImVec2 size) {
-  const HeadMeasure& measure = head_measures[heads.outputs.sort];
+  const HeadMeasure& measure = head_measures[shown_measure(heads.outputs.sort, info.heads)];
   PositiveRange all;
+  bool known = false;
   std::vector<const HeadRow*> rows(static_cast<std::size_t>(std::max(0, info.heads)));
   for (const HeadRow* const row : heads.outputs.shown) {
     all.take(row->*measure.value);
+    known = known || !is_unknown(*row, measure.value);
     if (static_cast<std::size_t>(row->head) < rows.size()) rows[static_cast<std::size_t>(row->head)] = row;
   }
   const auto cell = [&](int head) {
     const HeadRow* const row = rows[static_cast<std::size_t>(head)];
     const std::string name = head_name(info, head);
     if (row == nullptr) return GridCell{.sentence = name + " is not computed yet. A click opens it."};
+    if (is_unknown(*row, measure.value))
+      return GridCell{.sentence = name + ": this number is not known. A click opens it, Ctrl+Z comes back.",
+                      .formula = all_numbers(*row, heads.names)};
     const double x = row->*measure.value;
     return GridCell{.known = true,
                     .fill = shade_of(x, all),
@@ -258,7 +268,8 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int clicked =
       draw_head_grid(info, {.cell = cell, .open = open, .lit = heads.hovered}, {size.x, size.y - px(grid_legend_height)});
-  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, all, title_of(measure, heads.names));
+  draw_measure_legend({at.x, at.y + size.y - px(grid_legend_height) + px(8)}, size.x, known, all,
+                      title_of(measure, heads.names));
   return clicked;
 }
 
@@ -290,11 +301,14 @@ Table shown_heads_table(const HeadsState& heads, const TensorFileInfo& info) {
                                          .digits = 3,
                                          .meaning = named_text(m, m.what, heads.names),
                                          .minor = minor},
-                                        m.value));
+                                        [value](const Row& row) -> TableCell {
+                                          if (is_unknown(*row, value)) return {};
+                                          return row->*value;
+                                        }));
   };
   const bool judged = std::ranges::any_of(heads.outputs.shown, [](Row row) { return !std::isnan(row->tolerance); });
   using Head = HeadRow;
-  const std::array order{head_measures[heads.outputs.sort].value,
+  const std::array order{head_measures[shown_measure(heads.outputs.sort, info.heads)].value,
                          &Head::tolerance,
                          &Head::largest_score,
                          &Head::a_rel,

@@ -111,13 +111,14 @@ void beside_if_fits(float width) {
   if (width > ImGui::GetContentRegionAvail().x) ImGui::NewLine();
 }
 
-void sort_combo(std::size_t& sort, const MethodNames& names) {
+void sort_combo(std::size_t& sort, int heads, const MethodNames& names) {
+  const std::size_t shown = shown_measure(sort, heads);
   beside_if_fits(px(140));
   const WithField f(Face::label);
-  if (begin_combo("##heads sort", title_of(head_measures[sort], names), px(140))) {
+  if (begin_combo("##heads sort", title_of(head_measures[shown], names), px(140))) {
     for (std::size_t i = 0; i < head_measures.size(); ++i) {
       const HeadMeasure& measure = head_measures[i];
-      if (ImGui::Selectable((title_of(measure, names) + "###" + std::string(measure.key)).c_str(), i == sort)) sort = i;
+      if (ImGui::Selectable((title_of(measure, names) + "###" + std::string(measure.key)).c_str(), i == shown)) sort = i;
       explain(named_text(measure, measure.what, names));
     }
     ImGui::EndCombo();
@@ -165,11 +166,11 @@ void progress(HeadsState& m, const std::string& file, const FoundHeads<Row>& hea
   const bool stopped = m.stopped == file;
   const std::size_t found = heads.rows ? heads.rows->size() : 0;
   const bool all = heads.all > 0 && found >= static_cast<std::size_t>(heads.all);
-  const std::string text =
-      all             ? fmt::format("{} heads", found)
-      : heads.all > 0 ? fmt::format("{} of {} heads", found, heads.all) + (stopped ? "" : time_left(heads.seconds_left))
-      : stopped       ? "stopped"
-                      : "looking at the heads";
+  const std::string text = all             ? counted(heads.all, "head")
+                           : heads.all > 0 ? fmt::format("{} of {}", found, counted(heads.all, "head")) +
+                                                 (stopped ? "" : time_left(heads.seconds_left))
+                           : stopped       ? "stopped"
+                                           : "looking at the heads";
   beside_if_fits(text_width(Face::small, text) + (all ? 0 : px(64)));
   ImGui::AlignTextToFramePadding();
   label(Face::small, colours().secondary, text);
@@ -307,7 +308,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
   const TensorFileInfo& info = input.choices.tensors;
   if (refresh(m.outputs, heads.rows, grid ? -1 : m.layer)) measure_outputs(m);
   m.names = method_names(session.experiment);
-  sort_combo(m.outputs.sort, m.names);
+  sort_combo(m.outputs.sort, info.heads, m.names);
   if (!grid) layer_combo(m, info);
   if (!grid) range_combo(session.view.heads_range);
   progress(m, session.experiment.problem.input.file, heads, requests);

@@ -393,6 +393,20 @@ CASE(maps, two_bad_heads_of_270) {
   }
 }
 
+/// A file of one head has no number that needs other heads.
+CASE(maps, one_head) {
+  hand.open_files({file_with_two_bad_heads(hand.folder, 1, 1)});
+  hand.view().show_tensors = false;
+  hand.view().picture = PictureKind::heads;
+  await_heads(hand);
+  hand.frames(3);
+  const Table table = shown_heads_table(hand.stage.state->heads, hand.stage.panel_input().choices.tensors);
+  hand.check(table.columns[1].key == "a.rel_rms", "the head is coloured by its error: " + table.columns[1].key);
+  const auto unusual = std::ranges::find(table.columns, "unusual", &ColumnHeading::key);
+  hand.check(std::holds_alternative<std::monostate>(table.rows[0][static_cast<std::size_t>(unusual - table.columns.begin())]),
+             "the number that needs others is empty");
+}
+
 /// All heads are shown if another file has only one layer, and not the chosen one.
 CASE(maps, layer_of_another_file) {
   hand.open(all_heads());
