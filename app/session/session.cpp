@@ -41,17 +41,26 @@ bool is_newer(const Parsed& json) {
   return version && *version > 1;
 }
 
-/// Prefix of shipped files' paths in links, independent of the installation.
+/// Prefix of shipped files' paths in texts, independent of the installation.
 constexpr std::string_view shipped = "shipped:";
-void find_shipped(Experiment& experiment) {
-  std::string& file = experiment.problem.input.file;
-  if (file.starts_with(shipped))
-    file = (std::filesystem::path(assets_directory()) / file.substr(shipped.size())).lexically_normal().string();
+
+/// Inputs of the experiment and the pins.
+std::vector<Input*> inputs_of(ui::Session& session) {
+  std::vector<Input*> inputs{&session.experiment.problem.input};
+  for (ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
+  return inputs;
 }
-void name_shipped(Experiment& experiment) {
-  std::string& file = experiment.problem.input.file;
+void find_shipped(ui::Session& session) {
+  for (Input* const input : inputs_of(session))
+    if (std::string& file = input->file; file.starts_with(shipped))
+      file = (std::filesystem::path(assets_directory()) / file.substr(shipped.size())).lexically_normal().string();
+}
+ui::Session with_shipped_names(ui::Session session) {
   const std::string assets = assets_directory() + "/";
-  if (assets.size() > 1 && file.starts_with(assets)) file = std::string(shipped) + file.substr(assets.size());
+  for (Input* const input : inputs_of(session))
+    if (std::string& file = input->file; assets.size() > 1 && file.starts_with(assets))
+      file = std::string(shipped) + file.substr(assets.size());
+  return session;
 }
 
 /// Fields of `json` that differ from `usual`, recursively.
@@ -86,10 +95,8 @@ LastSession parse(std::string_view text, std::vector<std::string>& remarks) {
   Settings all = settings(session);
   all.insert(all.begin(), {"document", &read.document});
   read_settings(json, "", all, remarks, {"schema", "version", "tensors"});
-  std::vector<Input*> inputs{&session.experiment.problem.input};
-  for (ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
-  read_part_digests(json, inputs);
-  find_shipped(session.experiment);
+  read_part_digests(json, inputs_of(session));
+  find_shipped(session);
   check_whole(session.experiment, "experiment", remarks);
   for (std::size_t i = 0; i < session.pins.size(); ++i)
     check_whole(session.pins[i].experiment, "pins[" + std::to_string(i) + "].experiment", remarks);
@@ -123,7 +130,7 @@ ui::Session parse_session(std::string_view text, std::vector<std::string>& remar
 std::string session_text(const ui::Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
-  json.update(settings_json(settings_to_read(session)));
+  json.update(settings_json(settings_to_read(with_shipped_names(session))));
   std::vector<const Input*> inputs{&session.experiment.problem.input};
   for (const ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
   if (Json tensors = part_digests_json(inputs); !tensors.is_null()) json["tensors"] = std::move(tensors);
@@ -131,8 +138,7 @@ std::string session_text(const ui::Session& session, const std::string& document
 }
 
 std::string short_session_text(const ui::Session& session) {
-  ui::Session named = session;
-  name_shipped(named.experiment);
+  const ui::Session named = with_shipped_names(session);
   Json text{{"schema", schema}};
   text.update(difference(settings_json(settings_to_read(named)), settings_json(settings_to_read(ui::Session()))));
   return json_text(text, -1);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/words/base64.h"
 #include "kernels/experiment/presets.h"
 #include "tests/support/matchers.h"
@@ -342,6 +343,16 @@ TEST(Session, TheFirstOneShowsTheExample) {
   EXPECT_EQ(session.experiment.problem.input.kind, InputKind::tensors);
   EXPECT_THAT(session.experiment.problem.input.file, HasSubstr("smollm2_135m.safetensors"));
   EXPECT_EQ(session.experiment.problem.mask.kind, Mask::Kind::causal);
+}
+
+TEST(Session, NamesShippedFilesForAnyInstallation) {
+  Session s = first_session();
+  Pin& pin = s.pins.emplace_back();
+  pin.name = "kept", pin.experiment = s.experiment;
+  for (const std::string& text : {session_text(s), short_session_text(s)}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("shipped:examples/"), Not(HasSubstr(example_file()))));
+    EXPECT_EQ(clean(text), s);
+  }
 }
 
 TEST(Files, AFailureLeavesNothingBehind) {
