@@ -11,6 +11,7 @@
 #include "app/explore/explorer.h"
 #include "app/explore/side_answers.h"
 #include "app/files/paths.h"
+#include "app/files/zip.h"
 #include "app/judge/judgement.h"
 #include "app/judge/row_numbers.h"
 #include "app/tensors/call_scales.h"
@@ -345,7 +346,7 @@ FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
 
 void Explorer::look_into(const std::string& spec, ui::FileUse use) {
   if (spec.empty() || spec == choices_.content.files) return;
-  std::vector<std::string> endings{".json"};
+  std::vector<std::string> endings{".json", std::string(pack_ending)};
   if (use != ui::FileUse::session) endings = tensor_endings();
   choices_.content = {.files = spec, .completions = completions(spec, endings)};
   if (use == ui::FileUse::session) return;

@@ -63,6 +63,13 @@ TEST_F(ExplorerFiles, SmallOnesAreThereAtOnce) {
   EXPECT_FALSE(explorer_.panel_input().answer.reading);
 }
 
+TEST_F(ExplorerFiles, ATypedPathOfSessionsOffersArchives) {
+  const std::string archive = scratch_.write("s.attoscope.zip", ""), session = scratch_.write("s.json", "");
+  scratch_.write("s.npz", "");
+  explorer_.look_into(scratch_ / "s", FileUse::session);
+  EXPECT_THAT(explorer_.panel_input().choices.content.completions, ::testing::ElementsAre(archive, session));
+}
+
 /// The folders do not matter, and neither do large letters.
 TEST_F(ExplorerFiles, AreTakenAsThePartsThatTheirNamesName) {
   for (const char* const folder : {"a", "b", "x"}) std::filesystem::create_directory(scratch_ / folder);
