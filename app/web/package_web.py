@@ -153,15 +153,25 @@ def product_sets():
     return sets
 
 
-def check_sizes(out):
-    """Prints the folder's size; fails if it is too large."""
-    files = [file for file in out.rglob("*") if file.is_file()]
+def check_sizes(made, out):
+    """Prints the size of the files made for `out`; fails if they are too large."""
+    files = [file for file in made.rglob("*") if file.is_file()]
     everything = sum(file.stat().st_size for file in files)
-    first = sum(len(gzip.compress((out / name).read_bytes(), 9))
+    first = sum(len(gzip.compress((made / name).read_bytes(), 9))
                 for name in (*WINDOW_PAGES, f"{WINDOW}.mjs", f"{WINDOW}.wasm.packed", "files.json", "first.packed"))
     print(f"{out}: {everything / 1e6:.1f} MB in all; {first / 1e6:.1f} MB compressed before the first picture", flush=True)
     if everything > LARGEST or first > LARGEST_FIRST:
         raise SystemExit(f"app/package: {out} is too large: expected at most {LARGEST / 1e6} MB, and {LARGEST_FIRST / 1e6} MB first")
+
+
+def replace(made, out):
+    """Puts all files of `made` into `out`, whose other files stay."""
+    places = [out / file.relative_to(made) for file in made.rglob("*") if file.is_file()]
+    parts = [place.with_name(f".{place.name}.part") for place in places]
+    for place, part in zip(places, parts):
+        tree.copy(made / place.relative_to(out), part)
+    for place, part in zip(places, parts):
+        part.replace(place)
 
 
 def main():
@@ -170,19 +180,21 @@ def main():
         raise SystemExit(f"app/package: {out} holds other files: expected an empty folder, or one that this command has made")
     work = tree.ROOT / "build" / "web"
     build(work)
-    shutil.rmtree(out, ignore_errors=True)
+    made = work / "folder"
+    shutil.rmtree(made, ignore_errors=True)
     for name in (*PAGES, *WINDOW_PAGES):
-        tree.copy(HERE / name, out / name)
+        tree.copy(HERE / name, made / name)
     for module in (WINDOW, COMMANDS):
-        tree.copy(work / "build" / "app" / "web" / f"{module}.mjs", out / f"{module}.mjs")
-        pack((work / "build" / "app" / "web" / f"{module}.wasm").read_bytes(), out / f"{module}.wasm.packed")
-    tree.copy(PRODUCTS / "README.md", out / "products" / "README.md")
+        tree.copy(work / "build" / "app" / "web" / f"{module}.mjs", made / f"{module}.mjs")
+        pack((work / "build" / "app" / "web" / f"{module}.wasm").read_bytes(), made / f"{module}.wasm.packed")
+    tree.copy(PRODUCTS / "README.md", made / "products" / "README.md")
     for file in PRODUCTS.glob("*.safetensors"):
-        pack(file.read_bytes(), out / "products" / f"{file.name}.packed")
-    tree.copy(ASSETS / "LICENSE", out / "LICENSE")
-    pack_files(out, work)
-    tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), out / "bits.json")
-    check_sizes(out)
+        pack(file.read_bytes(), made / "products" / f"{file.name}.packed")
+    tree.copy(ASSETS / "LICENSE", made / "LICENSE")
+    pack_files(made, work)
+    tree.put(json.dumps({"experiments": native_digests(program), "products": product_sets()}, indent=0), made / "bits.json")
+    check_sizes(made, out)
+    replace(made, out)
 
 
 if __name__ == "__main__":
