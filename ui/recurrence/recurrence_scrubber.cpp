@@ -40,21 +40,23 @@ std::string alpha_formula(const Method& a, double before, double after, double a
   return "α = exp(" + decimal(before - after, 3) + ") = " + decimal(alpha, 4);
 }
 
+// The arrow stands before l as it is kept: its sum may have been rounded.
+
 void add_first(WorkedStep& step, const Result& r, int index, const TraceTile& t) {
   const bool whole = r.experiment.a.algorithm == Algorithm::three_pass;
   step.max.push_back({Tone::text, "m = max S = " + decimal(t.max_used, 4)});
   step.max.push_back({Tone::quiet, whole        ? "all keys at once"
                                    : index == 0 ? "first tile: nothing to rescale"
                                                 : "a new run begins"});
-  step.sums.push_back({Tone::text, "l = Σe = " + five_digits(t.l)});
+  step.sums.push_back({Tone::text, "l = Σe → " + five_digits(t.l)});
 }
 
 void add_later(WorkedStep& step, const Result& r, const TraceTile& before, const TraceTile& t) {
   step.max.push_back({Tone::quiet, fmt::format("m {:>7} →", decimal(before.max_used, 3))});
   step.max.push_back({t.moved ? Tone::moved : Tone::text, decimal(t.max_used, 3)});
   step.max.push_back({Tone::moved, alpha_formula(r.experiment.a, before.max_used, t.max_used, t.alpha)});
-  step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + " + " + five_digits(t.l - t.alpha * before.l) + " = " +
-                                       five_digits(t.l)});
+  const char* const added = r.experiment.a.algorithm == Algorithm::flash1 ? " + β·Σe → " : " + Σe → ";
+  step.sums.push_back({Tone::text, "l = α·" + five_digits(before.l) + added + five_digits(t.l)});
 }
 
 /// Adds saturated and underflowed P, and ties.
