@@ -323,17 +323,47 @@ bool acts_on(const Session& session, KeyScope scope) {
   return acts[scope];
 }
 
+/// Columns of the help, and the widths of the keys and of the sentences in each.
+struct HelpColumns {
+  std::size_t count;
+  float keys, what;
+};
+constexpr float between_columns = 32;
+
+/// The columns that fit `room`; longer sentences are wrapped.
+HelpColumns help_columns(float room) {
+  constexpr float shortest_line = 280;
+  float keys = 0, what = 0;
+  for (const Key& key : table) {
+    keys = std::max(keys, text_width(Face::mono, key.keys) + px(16));
+    what = std::max(what, text_width(Face::label, key.what) + 1);
+  }
+  const std::size_t count = room < 2 * (keys + px(shortest_line)) + px(between_columns) ? 1 : 2;
+  const float gaps = px(between_columns) * static_cast<float>(count - 1);
+  return {count, keys, std::min(what, (room - gaps) / static_cast<float>(count) - keys)};
+}
+
 /// One column of the help: keys [from, to).
-void help_column(std::size_t from, std::size_t to) {
+void help_column(const HelpColumns& columns, std::size_t from, std::size_t to) {
   ImGui::BeginGroup();
   const float left = ImGui::GetCursorPosX();
   for (std::size_t i = from; i < to; ++i) {
     label(Face::mono, colours().accent, table[i].keys);
     ImGui::SameLine();
-    ImGui::SetCursorPosX(left + px(128));
-    label(Face::label, colours().text, table[i].what);
+    ImGui::SetCursorPosX(left + columns.keys);
+    paragraph(Face::label, colours().text, table[i].what, columns.what);
   }
   ImGui::EndGroup();
+}
+
+/// The keys in columns that fit `room`.
+void draw_keys(float room) {
+  const HelpColumns columns = help_columns(room);
+  const std::size_t rows = (table.size() + columns.count - 1) / columns.count;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
+  help_column(columns, 0, rows);
+  if (columns.count > 1) ImGui::SameLine(0, px(between_columns)), help_column(columns, rows, table.size());
+  ImGui::PopStyleVar();
 }
 
 }  // namespace
@@ -362,23 +392,21 @@ void handle_keys(const Frame& target) {
 
 void draw_help(bool& open, View& view) {
   if (!open) return;
-  const ImVec2 centre = ImGui::GetMainViewport()->GetCenter();
-  ImGui::SetNextWindowPos(centre, ImGuiCond_Always, {0.5f, 0.5f});
+  const ImGuiViewport* const screen = ImGui::GetMainViewport();
+  const ImVec2 most{0.96f * screen->Size.x, 0.94f * screen->Size.y};
+  ImGui::SetNextWindowPos(screen->GetCenter(), ImGuiCond_Always, {0.5f, 0.5f});
+  ImGui::SetNextWindowSizeConstraints({0, 0}, most);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(20), px(16)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
   ImGui::Begin("Help", &open,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize |
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
+               ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoCollapse |
+                   ImGuiWindowFlags_NoDocking | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar(2);
   label(Face::headline, colours().text, "Keys");
   label(Face::label, colours().secondary, "Every control shows an explanation when the mouse rests on it.");
   ImGui::Dummy({0, px(4)});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
-  const std::size_t half = (table.size() + 1) / 2;
-  help_column(0, half);
-  ImGui::SameLine(0, px(32));
-  help_column(half, table.size());
-  ImGui::PopStyleVar();
+  draw_keys(most.x - px(2 * 20) - ImGui::GetStyle().ScrollbarSize - px(2));
   ImGui::Dummy({0, px(4)});
   if (push_button("close")) open = false;
   ImGui::SameLine(0, px(16));

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "imgui_internal.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
 #include "tests/ui/explore/strip_scene.h"
@@ -138,8 +139,7 @@ void check_step(Hand& hand, const Result& r, int index) {
   const WorkedStep step = worked_step(r, index);
   const std::string sums = text_of(step.sums), max = text_of(step.max),
                     where = std::string(name(r.experiment.a.algorithm)) + ": ";
-  const char* const later =
-      r.experiment.a.algorithm == Algorithm::flash1 ? "l = α·%lf + β·Σe → %lf" : "l = α·%lf + Σe → %lf";
+  const char* const later = r.experiment.a.algorithm == Algorithm::flash1 ? "l = α·%lf + β·Σe → %lf" : "l = α·%lf + Σe → %lf";
   double before = 0, sum = 0, m = 0, m_old = 0;
   if (std::sscanf(sums.c_str(), later, &before, &sum) == 2) {
     hand.check(near(sum, t.l), where + sums);
@@ -317,6 +317,38 @@ CASE(bars, help) {
   hand.check(hand.stage.state->popups.help, "H shows the keys");
   hand.key(ImGuiKey_H);
   hand.check(!hand.stage.state->popups.help, "H closes the keys");
+}
+
+/// Boxes of the letters of this colour that a window drew.
+std::vector<ImRect> letters(const ImGuiWindow& window, Colour colour) {
+  const ImVector<ImDrawVert>& all = window.DrawList->VtxBuffer;
+  std::vector<ImRect> boxes;
+  for (int i = 0; i + 4 <= all.Size;) {
+    const ImDrawVert* const v = &all[i];
+    const bool is_box = v[0].pos.x == v[3].pos.x && v[1].pos.x == v[2].pos.x && v[0].pos.y == v[1].pos.y &&
+                        v[2].pos.y == v[3].pos.y && v[0].uv.x != v[2].uv.x;
+    if (is_box && v[0].col == colour && v[2].col == colour) boxes.emplace_back(v[0].pos, v[2].pos);
+    i += is_box ? 4 : 1;
+  }
+  return boxes;
+}
+
+CASE(bars, help_fits_the_window) {
+  for (const auto& [width, height] : {std::pair{1600, 1000}, {1280, 800}, {700, 600}}) {
+    hand.resize(width, height);
+    hand.stage.state->popups.help = true;
+    hand.frames(4);
+    const std::string at = std::to_string(width) + " x " + std::to_string(height);
+    const ImGuiWindow* const window = ImGui::FindWindowByName("Help");
+    hand.check(ImRect(0, 0, static_cast<float>(width), static_cast<float>(height)).Contains(window->Rect()), at + ": it fits");
+    hand.check(window->ScrollMax.x <= 0 && (window->ScrollMax.y <= 0 || window->ScrollbarY),
+               at + ": what is below is scrolled to");
+    const std::vector<ImRect> keys = letters(*window, colours().accent), words = letters(*window, colours().text);
+    hand.check(keys.size() > 20 && words.size() > 100, at + ": there are letters");
+    for (const ImRect& key : keys)
+      hand.check(std::ranges::none_of(words, [&](const ImRect& word) { return word.Overlaps(key); }), at + ": they overlap");
+    hand.stage.state->popups.help = false;
+  }
 }
 
 CASE(keys, all_keys) {
