@@ -267,10 +267,13 @@ OptionList& OptionList::strict(bool& is_strict) {
              "end with exit code 4 and write nothing where a tensor is not the one whose digest was kept");
 }
 
+void tell(const std::vector<std::string>& sentences, const Streams& streams) {
+  for (const std::string& sentence : sentences) streams.warnings << "attoscope: " << printable(sentence) << '\n';
+}
+
 void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams) {
-  if (changed.empty()) return;
-  if (strict) throw TensorsChanged(fmt::format("{}", fmt::join(changed, "; ")));
-  for (const std::string& sentence : changed) streams.warnings << "attoscope: " << printable(sentence) << '\n';
+  if (strict && !changed.empty()) throw TensorsChanged(fmt::format("{}", fmt::join(changed, "; ")));
+  tell(changed, streams);
 }
 
 std::vector<std::string> changed_since(const std::string& place, const Experiment& e) try {

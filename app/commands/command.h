@@ -144,6 +144,8 @@ Command command(const char* name, const char* what, void (*declare)(OptionList&,
 struct TensorsChanged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// Writes sentences as warnings.
+void tell(const std::vector<std::string>& sentences, const Streams& streams);
 /// Writes the sentences of `changed_tensors` as warnings; throws them as TensorsChanged if `strict`.
 void tell_changed(const std::vector<std::string>& changed, bool strict, const Streams& streams);
 /// Sentences on the tensors of `e` whose digests differ from the JSON at `place`, which is about to be replaced. Empty

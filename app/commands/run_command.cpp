@@ -135,10 +135,11 @@ std::string table_of(const Answer& answer) {
 void run_experiment(const RunArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   check_device("--device", x.device);
-  std::vector<std::string> changed;
-  const Experiment experiment = experiment_of(x, &changed);
-  if (changed.empty()) changed = changed_since(x.json, experiment);
-  tell_changed(changed, x.strict, streams);
+  SessionRemarks about;
+  const Experiment experiment = experiment_of(x, &about);
+  tell(about.unread, streams);
+  if (about.changed.empty()) about.changed = changed_since(x.json, experiment);
+  tell_changed(about.changed, x.strict, streams);
   const std::vector<FieldFile> fields = field_files(x);
   check_places(x, fields, experiment.backward.on, streams);
   std::vector<LoadCode*> codes{attention_code};

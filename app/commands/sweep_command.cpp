@@ -77,11 +77,11 @@ Repeats over_of(const SweepArguments& x) {
 }
 
 /// The experiment that is varied. If n is varied, --row is checked against every value of n alone.
-Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, std::vector<std::string>& changed) {
+Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, SessionRemarks& about) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
-  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, &changed);
+  if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, &about);
   const std::string row = options.typed.extract("traced_row").mapped();
-  Experiment base = experiment_of(options, &changed);
+  Experiment base = experiment_of(options, &about);
   for (const std::string& n : varied->values) {
     Experiment e = base;
     vary(e, "n", n);
@@ -91,13 +91,13 @@ Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>&
 }
 
 /// The sweep that a session plans, with the typed seeds and repetitions.
-Sweep sweep_of_session(const SweepArguments& x, std::vector<std::string>& changed) {
+Sweep sweep_of_session(const SweepArguments& x, SessionRemarks& about) {
   const std::string& session = *x.base.session;
   std::vector<std::string> remarks;
   ui::SweepPlan plan = read_session(session, remarks).sweep;
   if (x.seeds) plan.seeds = seeds_of(x);
   if (x.over) plan.over = over_of(x).kind, plan.window = std::max(1, over_of(x).tokens);
-  const PlannedSweep sweep = planned(plan, experiment_of(x.base, &changed));
+  const PlannedSweep sweep = planned(plan, experiment_of(x.base, &about));
   if (sweep.sweep) return *sweep.sweep;
   std::string wrong = sweep.about.wrong;
   for (const std::string& sentence : sweep.about.wrong_values)
@@ -139,12 +139,12 @@ void refuse_head_numbers(const SweepArguments& x, const std::string& option) {
 }
 
 /// The sweep of the typed parameters.
-Sweep sweep_of_axes(const SweepArguments& x, std::vector<std::string>& changed) {
+Sweep sweep_of_axes(const SweepArguments& x, SessionRemarks& about) {
   if (x.vary.empty())
     throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
   Sweep s{.base = {}, .axes = {}, .seeds = seeds_of(x)};
   for (const std::string& axis : x.vary) s.axes.push_back(parse_axis(axis));
-  s.base = varied_experiment(x.base, s.axes, changed);
+  s.base = varied_experiment(x.base, s.axes, about);
   return s;
 }
 
@@ -204,8 +204,8 @@ void check_heat_map(const SweepArguments& x, const Sweep& s) {
 }
 
 /// The sweep that the options describe. Throws as `experiment_of`, `parse_axis`, `parse_measure` and `vary` do.
-Sweep sweep_of(const SweepArguments& x, std::vector<std::string>& changed) {
-  Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, changed) : sweep_of_axes(x, changed);
+Sweep sweep_of(const SweepArguments& x, SessionRemarks& about) {
+  Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, about) : sweep_of_axes(x, about);
   s.like = followed_kernel(x.base, s.axes);
   s.set = typed_taus(x.base, s.axes);
   if (x.measure) s.measure = parse_measure(*x.measure);
@@ -259,10 +259,11 @@ std::optional<Answered> computed(const SweepArguments& x, const Streams& streams
   Answered answered;
   const auto prepare = [&] {
     check_device("--device", x.device);
-    std::vector<std::string> changed;
-    answered.sweep = sweep_of(x, changed);
+    SessionRemarks about;
+    answered.sweep = sweep_of(x, about);
+    tell(about.unread, streams);
     answered.sweep.heads = used_heads(answered.sweep.over, answered.sweep.base);
-    tell_changed(changed_of(x, answered.sweep, std::move(changed)), x.strict, streams);
+    tell_changed(changed_of(x, answered.sweep, std::move(about.changed)), x.strict, streams);
     prepare_gpus(x.device, streams);
   };
   if (!ranks.agree(prepare)) return std::nullopt;

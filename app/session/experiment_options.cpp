@@ -294,25 +294,21 @@ ExperimentOptions without_head_numbers(ExperimentOptions x) {
 }
 
 /// The initial experiment: of --preset, of --session, or the default.
-static Experiment first_experiment(const ExperimentOptions& x) {
+static Experiment first_experiment(const ExperimentOptions& x, SessionRemarks& about) {
   if (x.session && x.preset) refuse("--preset", *x.preset, "either it or --session");
   if (x.preset) return of_option("--preset", [&] { return probe(*x.preset); }).experiment;
-  std::vector<std::string> remarks;
-  Experiment e = x.session ? read_session(*x.session, remarks).experiment : default_experiment();
-  if (!remarks.empty()) throw std::runtime_error(remarks.front());
-  return e;
+  return x.session ? read_session(*x.session, about.unread).experiment : default_experiment();
 }
 
-Experiment experiment_of(const ExperimentOptions& typed, std::vector<std::string>* changed) {
+Experiment experiment_of(const ExperimentOptions& typed, SessionRemarks* about) {
   const ExperimentOptions x = without_head_numbers(typed);
-  Experiment e = first_experiment(x);
+  SessionRemarks unasked;
+  SessionRemarks& remarks = about != nullptr ? *about : unasked;
+  Experiment e = first_experiment(x, remarks);
   check_has_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
-  if (x.session) {
-    std::vector<std::string> found = load_found(e);
-    if (changed != nullptr) *changed = std::move(found);
-  }
+  if (x.session) remarks.changed = load_found(e);
   set_methods(e, x, !x.preset && !x.session);
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);

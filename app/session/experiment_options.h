@@ -57,10 +57,16 @@ std::string option_of(PackedPart part);
 /// Removes options that give a number for each head (app/tensors/head_numbers.h).
 ExperimentOptions without_head_numbers(ExperimentOptions options);
 
+/// Sentences on the session that an experiment begins with.
+struct SessionRemarks {
+  std::vector<std::string> unread;   ///< its parts that could not be read, as of `read_session`
+  std::vector<std::string> changed;  ///< tensors that differ from the session's (`changed_tensors`)
+};
+
 /// The experiment of the options, with its tensors read, and the numbers of its head. Throws std::invalid_argument with one
-/// sentence on an invalid option, std::runtime_error on an invalid file. `changed`, if not null, receives the sentences on
-/// tensors that differ from the session's (`changed_tensors`).
-Experiment experiment_of(const ExperimentOptions& options, std::vector<std::string>* changed = nullptr);
+/// sentence on an invalid option, std::runtime_error on an invalid file. `about`, if not null, receives the remarks on the
+/// session.
+Experiment experiment_of(const ExperimentOptions& options, SessionRemarks* about = nullptr);
 
 /// The traced row of n tokens from --row: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument with one sentence.
 int row_of(const std::string& typed, int n);

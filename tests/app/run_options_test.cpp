@@ -1,5 +1,6 @@
 // The options of `attoscope run`: every field of the methods and of the problem, presets, attribution.
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -74,6 +75,21 @@ TEST(RunOptions, ThoseOfAnInputThatIsNotNamedAreRefused) {
   expect_refused({"run", "--session", session, "--alibi", "0.5,0.25"}, 2, "expected one number without --input");
   expect_refused({"run", "--session", session, "--layout", "nhd"}, 2, "--layout was not expected without --input");
   expect_refused({"run", "--kernel-as", "b"}, 2, "--kernel-as was not expected without --kernel");
+}
+
+TEST(RunOptions, ANewerSessionIsComputedAsFarAsItIsUnderstood) {
+  const TemporaryDirectory scratch;
+  const std::string session = scratch.write(
+      "s.json",
+      R"({"schema":"attoscope.session/2","experiment":{"problem":{"n":24,"d":8}},"view":{"theme":"neon"},"dreams":[]})");
+  EXPECT_EQ(json_of({"run", "--session", session})["experiment"]["problem"]["n"], 24);
+  for (const char* const command : {"run", "sweep --vary block_k=8 --quiet --no-cache"}) {
+    const Outcome o = attoscope(with(words(command), {"--session", session}));
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_THAT(o.err, AllOf(HasSubstr("s.json: schema is 'attoscope.session/2', newer than"), HasSubstr("view.theme is"),
+                             HasSubstr("s.json: dreams is not a known key\n")));
+    EXPECT_EQ(std::ranges::count(o.err, '\n'), 3) << o.err;
+  }
 }
 
 TEST(RunOptions, AttributionIsPrintedAndWritten) {
