@@ -119,6 +119,21 @@ Answer answer(const Experiment& experiment, const RunArguments& x, int threads) 
   });
 }
 
+/// Stages the fields. Throws std::invalid_argument in a sentence if the result lacks one.
+void stage_fields(StagedFiles& files, const std::vector<FieldFile>& fields, const Answer& answer) {
+  if (fields.empty()) return;
+  const auto shares = answer.verdict ? shares_of(*answer.verdict) : nullptr;
+  const auto judged = shares ? with_shares(answer.result, *shares) : nullptr;
+  const Result& result = judged ? *judged : answer.result;
+  for (const FieldFile& f : fields) {
+    if (!has_field(result, f.field))
+      refuse("--save-field", field_texts[static_cast<std::size_t>(f.field)].name,
+             f.field == Field::tolerance ? "it with a loaded output that can be judged"
+                                         : "it with a method that stores Q, K or V with scales");
+    files.add(f.file, field_npy(result, f.field));
+  }
+}
+
 std::string json_of(const Answer& answer) {
   Json json = result_json(answer.result);
   if (answer.attribution) json["attribution"] = attribution_json(*answer.attribution);
@@ -148,7 +163,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   const Answer found = answer(experiment, x, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);
-  for (const FieldFile& f : fields) files.add(f.file, field_npy(found.result, f.field));
+  stage_fields(files, fields, found);
   write_outputs(files, {{x.json, [&] { return json_of(found); }}}, [&] { return table_of(found); }, streams.out);
 }
 

@@ -408,6 +408,10 @@ TEST(SaveField, WritesEveryElementAsNumPyDoes) {
   expect_refused({"run", "--save-field", "errors=x.npy"}, 2, "field 'errors' is unknown, expected golden, a");
   expect_refused({"run", "--save-field", "a_error"}, 2, "expected FIELD=FILE.npy");
   expect_refused({"run", "--save-field", "a=/no/such/place/x.npy"}, 1, "there is no directory /no/such/place");
+  expect_refused(with(small_sizes, {"--save-field", "tolerance=" + scratch / "x.npy"}), 2, "it with a loaded output");
+  for (const char* const field : {"a_storage", "b_arithmetic"})
+    expect_refused(with(small_sizes, {"--save-field", field + ("=" + scratch / "x.npy")}), 2, "it with a method that stores Q");
+  EXPECT_EQ(scratch.count(), 2);
 }
 
 }  // namespace

@@ -165,6 +165,8 @@ TEST_F(RunKernel, ARoundedOutputIsRounded) {
     expect_holds(v, R"({"verdict": "rounded", "slip": null})");
   }
   EXPECT_TRUE(verdict({"--n", "96", "--d", "16"}).is_null()) << "no verdict without a loaded output";
+  succeed({"run", "--kernel", file, "--save-field", "tolerance=" + scratch_ / "t.npy"});
+  for (const double share : last_numbers<double>(scratch_ / "t.npy", 96 * 16)) EXPECT_TRUE(share >= 0 && share <= 1) << share;
 }
 
 TEST_F(RunKernel, AMissingMaskIsNamed) {
