@@ -41,10 +41,12 @@ bool bundle_is(const std::string& path, F holds) {
          });
 }
 
-/// True if `attoscope sweep --figure` wrote it.
-bool is_sweep(const std::string& path) {
-  return bundle_is(path,
-                   [](const nlohmann::json& json) { return json.value("schema", nlohmann::json()) == "attoscope.sweep/1"; });
+/// True if the bundle's schema is of this family, such as "attoscope.sweep/", which `attoscope sweep --figure` writes.
+bool is_of_schema(const std::string& path, const char* family) {
+  return bundle_is(path, [&](const nlohmann::json& json) {
+    const auto schema = json.find("schema");
+    return schema != json.end() && schema->is_string() && schema->get<std::string>().starts_with(family);
+  });
 }
 
 /// Throws for options that the figure does not take: a training takes only --policy, a language model only --n.
@@ -141,7 +143,9 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
     streams.out << list_text();
     return;
   }
-  if (is_sweep(x.what)) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
+  if (is_of_schema(x.what, "attoscope.session/"))
+    throw std::invalid_argument("--plot is missing, expected the plot of the session to draw, such as heat_map");
+  if (is_of_schema(x.what, "attoscope.sweep/")) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
   const AskedFigure asked = asked_for(x);
   const FigureStyle style = print_of(x);
   check_bundle_place("--out", x.out);  // before computing
@@ -161,10 +165,8 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
 void declare(OptionList& c, FigureArguments& x) {
   c.add("what", x.what, listed(names_in(named_figures()), ", ") + ", the .json or .zip of an earlier figure, or a session");
   c.group("Plots of a session");
-  c.add("--plot", x.plot,
-        "of a session: heat_map, strip, running_max, rescales, row_sum, largest_P, error, largest_dS, lost_dS, gradient_sums, "
-        "ulps, scatter, why, traffic, sweep, train_deviation, train_runs, train_weights (these three train the session's "
-        "plan), lesson");
+  const std::vector<std::string_view> plots(ui::plot_names.begin() + 1, ui::plot_names.end());  // without "window"
+  c.add("--plot", x.plot, "of a session: " + listed(plots) + "; train_... train the session's plan");
   c.group("Figures of the papers");
   c.add("--policy", x.policy, "where a rounds (eager)");
   c.add("--all-policies", x.all_policies,

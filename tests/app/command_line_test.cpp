@@ -24,6 +24,7 @@ TEST(CommandLine, Version) { EXPECT_EQ(output_of({"--version"}), "attoscope 0.1.
 TEST(CommandLine, Help) {
   EXPECT_THAT(attoscope({"--help"}).out, AllOf(HasSubstr("run"), HasSubstr("presets"), HasSubstr("render")));
   EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--block-k"));
+  EXPECT_THAT(attoscope({"figure", "--help"}).out, AllOf(HasSubstr("heat_map"), HasSubstr("kernel_rows")));
 }
 
 /// No heading of a command's help has too many options to read at a glance.

@@ -547,7 +547,7 @@ TEST(PlotCommand, WrongUsageIsOneSentence) {
   EXPECT_THAT(said({"--plot", "ulps", "--columns", "3", "--out", scratch / "f.svg"}),
               HasSubstr("--columns is '3', expected 1 (85 mm), 2 (175 mm) or slide (254 mm)"));
   EXPECT_THAT(said({"--plot", "ulps", "--policy", "hw", "--out", scratch / "f.svg"}), HasSubstr("--policy"));
-  EXPECT_THAT(said({"--out", scratch / "f.svg"}), HasSubstr("attoscope.figure/1"));
+  EXPECT_THAT(said({"--out", scratch / "f.svg"}), HasSubstr("--plot is missing, expected the plot of the session"));
   const std::string broken = scratch.write("b.json", R"({"schema":"attoscope.figure/1","plot":"ulps"})");
   EXPECT_THAT(attoscope({"figure", broken, "--out", scratch / "f.svg"}).err, HasSubstr("b.json: session is missing"));
 }
