@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -165,13 +166,15 @@ Figure heads(const ui::FigureSettings& x, const AnswerSweep& answer) {
     }
     panel.x.categories.push_back(info.head_names[i]);
   }
+  const double spread = a[order.front()] / a[order.back()];
   const auto worse = std::ranges::count_if(order, [&](std::size_t i) { return a[i] > b[i]; });
   f.caption = fmt::format(
-      "Every head of the shipped grouped-query layers, the worst under {} first: {}, with {} times the least error of all "
-      "heads. Flash's error is above that of three passes in {} of {} heads; N = {}, d = {}, causal, tile {} x {}, "
+      "Every head of the shipped grouped-query layers, the worst under {} first: {}{}. Flash's error is above that of three "
+      "passes in {} of {} heads; N = {}, d = {}, causal, tile {} x {}, "
       "attoscope " ATTOSCOPE_VERSION ".",
-      x.policy, panel.x.categories.front(), two_digits(a[order.front()] / a[order.back()]), worse, info.heads, base.problem.n,
-      info.shape.d, base.a.block_q, base.a.block_k);
+      x.policy, panel.x.categories.front(),
+      std::isfinite(spread) ? ", with " + two_digits(spread) + " times the least error of all heads" : "", worse, info.heads,
+      base.problem.n, info.shape.d, base.a.block_q, base.a.block_k);
   return f;
 }
 

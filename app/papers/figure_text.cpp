@@ -15,6 +15,8 @@
 namespace attoscope::app {
 namespace {
 
+constexpr const char* not_known = "not known";
+
 struct PanelPoint {
   const ui::FigurePanel* panel;
   double x, y;
@@ -68,7 +70,8 @@ double value_of(std::string_view expression, const FigureScope& scope) {
 /// "rises 2.9-fold", "falls 1.9-fold", "changes by less than 10 %".
 std::string growth_text(double ratio) {
   constexpr double little = 0.1;
-  if (std::isnan(ratio)) return "is not known";
+  if (!std::isfinite(ratio)) return std::string("is ") + not_known;
+  if (ratio == 0) return "falls to 0";
   if (ratio > 1 - little && ratio < 1 + little) return "changes by less than 10 %";
   return ratio > 1 ? "rises " + two_digits(ratio) + "-fold" : "falls " + two_digits(1 / ratio) + "-fold";
 }
@@ -77,7 +80,8 @@ std::string number_text(double x, std::string_view form) {
   if (form == "two") return two_digits(x);
   if (form == "fold") return growth_text(x);
   try {
-    return fmt::format(fmt::runtime("{:" + std::string(form) + "}"), x);
+    const std::string number = fmt::format(fmt::runtime("{:" + std::string(form) + "}"), x);
+    return std::isfinite(x) ? number : not_known;
   } catch (const fmt::format_error&) {
     throw std::invalid_argument(in_quotes(form) + " is no form of a number, expected two, fold or one such as .2g");
   }
@@ -106,11 +110,12 @@ std::size_t find_outside(std::string_view text, char wanted, std::size_t at) {
   return text.size();
 }
 
-/// True if "a > b" or "a < b" holds.
+/// True if "a > b" or "a < b" holds for two finite numbers.
 bool holds(std::string_view condition, const FigureScope& scope) {
   const std::size_t at = condition.find_first_of("<>");
   if (at == std::string_view::npos) throw std::invalid_argument(in_quotes(condition) + " is no condition, expected < or >");
   const double left = value_of(condition.substr(0, at), scope), right = value_of(condition.substr(at + 1), scope);
+  if (!std::isfinite(left) || !std::isfinite(right)) return false;
   return condition[at] == '<' ? left < right : left > right;
 }
 
@@ -135,6 +140,7 @@ std::string replacement(std::string_view inner, const FigureScope& scope) {
 }  // namespace
 
 std::string two_digits(double x) {
+  if (!std::isfinite(x)) return not_known;
   const double size = std::abs(x);
   if (size >= 0.95 && size < 9.5) return fmt::format("{:.1f}", x);
   return size >= 9.5 && size < 9999 ? fmt::format("{:.0f}", x) : fmt::format("{:.2g}", x);

@@ -25,8 +25,9 @@ struct FigureScope {
 ///   figure:
 ///                         y0_1_last is y of panel 0, series 1, at its last point; x0_1_2; a point is first, last, least (of
 ///                         y), an index or the name of a category; NaN if there is none
-///   {32*N:two}            two digits; {...:fold}: "rises 2.9-fold", for a ratio; {...:.2g}: a format of fmt
-///   {N > 64 ?this|that}   one of two texts, which may contain braces
+///   {32*N:two}            two digits; {...:fold}: "rises 2.9-fold", for a ratio; {...:.2g}: a format of fmt; "not known" for
+///                         a number that is not finite
+///   {N > 64 ?this|that}   one of two texts, which may contain braces; "that" if one of the numbers is not finite
 ///   {name0_1_least}       the category of a point
 ///   {places_7_14}         the label, panel and x of every point of undashed series with y in 7 to 14
 /// Throws std::invalid_argument in a sentence for an invalid expression.
@@ -35,7 +36,7 @@ std::string filled(std::string_view text, const FigureScope& scope);
 /// filled(text) as a number. Throws std::invalid_argument in a sentence if it is none.
 double filled_number(std::string_view text, const FigureScope& scope);
 
-/// "2.9".
+/// "2.9"; "not known" if not finite.
 std::string two_digits(double x);
 
 }  // namespace attoscope::app

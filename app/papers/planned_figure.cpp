@@ -31,10 +31,10 @@ constexpr EnumArray<ui::Ink> ink_names{"a",   "b",     "golden", "moved", "bad",
 constexpr EnumArray<ui::Shape> shape_names{"line", "marks", "line_and_marks", "steps", "bars", "band", "dots"};
 
 /// The keys of an entry, its panels, lines and bars.
-constexpr std::array<std::string_view, 29> known_keys{
-    "name",  "title", "what",  "across", "wide",    "caption", "panels", "lines",  "bars",      "for",
-    "if",    "set",   "vary",  "seeds",  "measure", "over",    "only",   "level",  "x",         "x_log",
-    "names", "y",     "y_log", "y_min",  "label",   "ink",     "shape",  "dashed", "over_first"};
+constexpr std::array<std::string_view, 30> known_keys{
+    "name",  "title", "what",  "across", "wide",    "caption", "panels", "lines",  "bars",       "for",
+    "if",    "set",   "vary",  "seeds",  "measure", "over",    "only",   "level",  "x",          "x_log",
+    "names", "y",     "y_log", "y_min",  "label",   "ink",     "shape",  "dashed", "over_first", "least_n"};
 
 /// The rows with this second value (all rows of a one-parameter sweep) as a series over the first axis: its numbers, or indices
 /// of its names. Bars span one standard deviation (down to the least seed if they would leave a log axis).
@@ -125,6 +125,8 @@ class PlanDrawing {
   PlanDrawing(const ui::FigureSettings& settings, const AnswerSweep& answer) : settings_(settings), answer_(answer) {}
 
   Figure figure(const Plan& plan) {
+    if (const int least = plan.value("least_n", 1); settings_.n < least)
+      refuse("N", std::to_string(settings_.n), fmt::format("{} or more", least));
     FigureScope scope = scope_of(settings_);
     scope.figure = &figure_;
     figure_.name = text_of(plan, "name");
@@ -317,13 +319,14 @@ FigureScope scope_of(const ui::FigureSettings& x) {
   const std::vector<std::string> shown = policies_of(x);
   const Experiment e = base_of(x);
   const bool rotates = (x.d & (x.d - 1)) == 0;
+  const std::string seeds_used = x.seeds == 1 ? "seed 1" : fmt::format("seeds 1 to {}", x.seeds);
   return {.texts = {{"policy", x.policy},
                     {"first_policy", shown[0]},
                     {"policies", listed(shown)},
                     {"shown_policies", fmt::format("{}", fmt::join(shown, ","))},
                     {"tile", fmt::format("tile {} x {}", e.a.block_q, e.a.block_k)},
-                    {"over_seeds",
-                     x.seeds == 1 ? "seed 1" : fmt::format("mean and standard deviation over seeds 1 to {}", x.seeds)},
+                    {"seeds_used", seeds_used},
+                    {"over_seeds", x.seeds == 1 ? seeds_used : "mean and standard deviation over " + seeds_used},
                     {"version", "attoscope " ATTOSCOPE_VERSION}},
           .numbers = {{"N", x.n}, {"d", x.d}, {"seeds", x.seeds}, {"all", x.all_policies}, {"rotates", rotates}}};
 }

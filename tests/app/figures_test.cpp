@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -106,6 +107,23 @@ TEST(FigureData, AllPoliciesAreDrawn) {
   EXPECT_EQ(small("format-golden", settings).panels.at(0).series.size(), 6u);
 }
 
+TEST(FigureData, NoCaptionStatesWhatIsNotKnown) {
+  const std::map<std::string_view, int> least{{"tile-area", 16}, {"tile-square", 8}, {"rescales", 4}};
+  for (const std::string_view name : all_names()) {
+    const int n = least.contains(name) ? least.at(name) : 1;
+    const FigureSettings settings{.policy = "eager", .all_policies = false, .n = n, .d = 1, .seeds = 1};
+    EXPECT_THAT(small(name, settings).caption,
+                ::testing::Not(::testing::ContainsRegex("nan|[^a-z]inf[^a-z]|known times|[0-9] to 1[,.]|[{}]")))
+        << name;
+    if (n == 1) continue;
+    const std::string refusal = fmt::format("figure {}: N is '{}', expected {} or more", name, n - 1, n);
+    EXPECT_EQ(message_of<std::invalid_argument>([&] { small(name, {.n = n - 1, .d = 1, .seeds = 1}); }), refusal);
+  }
+  const FigureSettings exact{.policy = "exact", .all_policies = false, .n = 32, .d = 8, .seeds = 1};
+  EXPECT_THAT(small("attribution", exact).caption, HasSubstr("No step takes off any of the error; N = 32"));
+  EXPECT_THAT(small("bias", exact).caption, HasSubstr("N = 32, d = 8 where inputs are drawn, else N = 128, d = 64, seed 1"));
+}
+
 /// An entry of an untrusted figures.json.
 nlohmann::json entry() {
   return nlohmann::json::parse(R"({"name": "mine", "x": "keys a tile", "x_log": 2, "set": ["policy=hw"],
@@ -167,7 +185,9 @@ TEST(FigureText, IsFilledWithValues) {
            {"{y0_0_last/y0_0_first:fold}", "falls 4.0-fold"},
            {"{y0_0_bf16/y0_0_first:fold}", "changes by less than 10 %"},
            {"{y0_0_fp16:.2g} at {x0_0_1}, {name0_0_least}", "2 at 1, fp16"},
-           {"{y0_1_last:fold}{y7_0_0:.1g}", "is not knownnan"},
+           {"{y0_1_last:fold}, {y7_0_0:.1g}, {N/0:two}", "is not known, not known, not known"},
+           {"{0*N:fold}, {N/0:fold}", "falls to 0, is not known"},
+           {"{N/0 > 1 ?a|b} {y7_0_0 < 1 ?a|b}", "b b"},
            {"{places_7_9}; {places_3_4}", "one, left, 0; nowhere"},
            {"{N > 64 ?a {policy}|b {policy}}{lift < 9 ?!}", "b hw!"}})
     EXPECT_EQ(filled(text, scope), expected) << text;
