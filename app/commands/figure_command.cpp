@@ -7,6 +7,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
+#include <tuple>
 
 #include "app/commands/commands.h"
 #include "app/figures/bundle.h"
@@ -58,6 +60,18 @@ void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
     if (!value.empty()) refuse(option, value, "it with a figure of sweeps: " + taken);
 }
 
+/// Throws for a typed option that changes nothing in a figure of sweeps.
+void refuse_without_effect(const FigureArguments& x, const std::string& name) {
+  const std::vector<std::string_view> useless = settings_without_effect(name);
+  for (const auto& [option, key, value] : {std::tuple{"--policy", "policy", x.policy},
+                                           {"--all-policies", "all_policies", x.all_policies ? "given" : ""},
+                                           {"--n", "n", x.n},
+                                           {"--d", "d", x.d},
+                                           {"--seeds", "seeds", x.seeds}})
+    if (!value.empty() && std::ranges::find(useless, key) != useless.end())
+      refuse(option, value, "it with another figure: it changes nothing in " + name);
+}
+
 AskedFigure asked_for(const FigureArguments& x) {
   AskedFigure asked = is_bundle(x.what) ? parsed_bundle(x.what, parse_asked_figure) : AskedFigure{x.what, {}};
   ui::FigureSettings& s = asked.settings;
@@ -68,7 +82,10 @@ AskedFigure asked_for(const FigureArguments& x) {
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
   if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, ui::most_figure_seeds);
   validate(asked);
-  if (trains(asked) || runs_model(asked)) refuse_settings_of_sweeps(x, trains(asked));
+  if (trains(asked) || runs_model(asked))
+    refuse_settings_of_sweeps(x, trains(asked));
+  else
+    refuse_without_effect(x, asked.name);
   return asked;
 }
 
@@ -168,12 +185,12 @@ void declare(OptionList& c, FigureArguments& x) {
   const std::vector<std::string_view> plots(ui::plot_names.begin() + 1, ui::plot_names.end());  // without "window"
   c.add("--plot", x.plot, "of a session: " + listed(plots) + "; train_... train the session's plan");
   c.group("Figures of the papers");
-  c.add("--policy", x.policy, "where a rounds (eager)");
+  c.add("--policy", x.policy, "where a rounds (eager); refused where a figure has its own");
   c.add("--all-policies", x.all_policies,
-        "draw every flash policy; not of train-weights and train-reference, which train a small model");
-  c.add("--n", x.n, "tokens (1024); not of training");
-  c.add("--d", x.d, "head dimension (64); not of training");
-  c.add("--seeds", x.seeds, "how many (5); not of training");
+        "draw every flash policy; as the three below it is refused where it changes nothing in the figure");
+  c.add("--n", x.n, "tokens (1024)");
+  c.add("--d", x.d, "head dimension (64)");
+  c.add("--seeds", x.seeds, "how many (5)");
   c.add("--list", x.list, "only list the figures");
   c.add("--no-cache", x.no_cache, "compute every point, and keep none").strict(x.strict);
   c.group("Output");

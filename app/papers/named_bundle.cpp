@@ -44,6 +44,26 @@ std::string changed_weights(const std::vector<WeightDigest>& then, const std::ve
          " are not those that the figure was first made of: its text, the program or the device have changed";
 }
 
+/// The sweeps of a figure, and its data where all their answers are 0.
+struct EmptyFigure {
+  std::vector<Sweep> sweeps;
+  std::string data;
+};
+EmptyFigure drawn_empty(const AskedFigure& asked) {
+  EmptyFigure empty;
+  const Figure figure = sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) {
+    empty.sweeps.push_back(sweep);
+    std::vector<SweepAnswer> answers(app::point_count(sweep));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      answers[i].index = i;
+      answers[i].summary.emplace();
+    }
+    return answers;
+  });
+  empty.data = figure_csv(figure);
+  return empty;
+}
+
 /// The JSON written with a figure.
 Json reproduction(const AskedFigure& asked, const Figure& figure) {
   Json json = asked_json(asked);
@@ -140,16 +160,30 @@ std::size_t point_count(const AskedFigure& asked) {
     for (const FigureTraining& training : trainings_of(asked)) count += static_cast<std::size_t>(training.plan.recipe.steps);
     return count;
   }
-  sweeps_of(asked)(asked.settings, [&](const Sweep& sweep) {
-    std::vector<SweepAnswer> answers(app::point_count(sweep));
-    count += answers.size();
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      answers[i].index = i;
-      answers[i].summary.emplace();
-    }
-    return answers;
-  });
+  for (const Sweep& sweep : drawn_empty(asked).sweeps) count += app::point_count(sweep);
   return count;
+}
+
+std::vector<std::string_view> settings_without_effect(const std::string& name) {
+  std::vector<std::string_view> found;
+  const auto content = [](const AskedFigure& asked) {  // all experiments: an axis may set what its sweep's base has, too
+    const EmptyFigure empty = drawn_empty(asked);
+    std::vector<Experiment> all;
+    for (const Sweep& sweep : empty.sweeps)
+      for (std::size_t i = 0; i < app::point_count(sweep); ++i) all.push_back(experiment_of(sweep, i));
+    return std::pair(std::move(all), empty.data);
+  };
+  const auto compare = [&](std::string_view key, auto ui::FigureSettings::* setting, auto one, auto other) {
+    AskedFigure a{name, {.seeds = 1}}, b = a;
+    a.settings.*setting = one, b.settings.*setting = other;
+    if (content(a) == content(b)) found.push_back(key);
+  };
+  compare("policy", &ui::FigureSettings::policy, "hw", "tile");
+  compare("all_policies", &ui::FigureSettings::all_policies, false, true);
+  compare("n", &ui::FigureSettings::n, 128, 256);
+  compare("d", &ui::FigureSettings::d, 32, 64);
+  compare("seeds", &ui::FigureSettings::seeds, 1, 2);
+  return found;
 }
 
 SweepOptions sweep_options(const FigureWork& work) {

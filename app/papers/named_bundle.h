@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/figures/bundle.h"
@@ -52,6 +53,9 @@ std::vector<SweepAnswer> complete_answers(const Sweep& sweep, const SweepOptions
 
 /// Number of points, steps of training or runs of the model of a figure.
 std::size_t point_count(const AskedFigure& asked);
+
+/// The keys of the settings that change nothing in a figure of sweeps, such as "all_policies". Throws as `named_figure`.
+std::vector<std::string_view> settings_without_effect(const std::string& name);
 
 /// Resources for making a figure, and its callbacks.
 struct FigureWork {

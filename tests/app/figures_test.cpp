@@ -41,11 +41,36 @@ using namespace testing;  // attoscope::testing
 class FigureCommand : public ScratchTest {};
 class Zip : public ScratchTest {};
 
+/// The options that change nothing in a figure.
+std::string without_effect(std::string_view figure) {
+  const std::string policies = "--policy --all-policies ";
+  const std::map<std::string_view, std::string> known{{"paper-region", policies},
+                                                      {"fa3-table3", policies},
+                                                      {"rescales", "--all-policies "},
+                                                      {"lag", policies},
+                                                      {"bias", policies},
+                                                      {"attribution", "--all-policies "},
+                                                      {"accumulator", policies},
+                                                      {"formats-2026", policies + "--d --seeds "},
+                                                      {"kv-cache", policies + "--d --seeds "},
+                                                      {"smoothing", policies + "--d --seeds "},
+                                                      {"gradient-reach", policies},
+                                                      {"gradient-format", policies},
+                                                      {"gradient-underflow", policies},
+                                                      {"gradient-order", policies},
+                                                      {"heads", "--all-policies --d --seeds "},
+                                                      {"io", policies + "--seeds "}};
+  const auto found = known.find(figure);
+  return found == known.end() ? "" : found->second;
+}
+
 /// The command of a small figure; it writes FILE and further files in the same folder.
 std::vector<std::string> small_figure(const std::string& what, const std::string& file,
                                       const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"figure", what, "--out", file, "--quiet", "--no-cache"};
-  if (!what.ends_with(".json")) arguments.insert(arguments.end(), {"--n", "64", "--d", "16", "--seeds", "2"});
+  for (const auto& [option, value] : {std::pair{"--n ", "64"}, {"--d ", "16"}, {"--seeds ", "2"}})
+    if (!what.ends_with(".json") && without_effect(what).find(option) == std::string::npos)
+      arguments = with(arguments, {words(option)[0], value});
   return with(arguments, more);
 }
 
@@ -55,7 +80,8 @@ TEST_P(Named, SaysWhatItComputedAndIsDrawnAgainFromItsJson) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
   const std::string name(GetParam());
-  succeed(small_figure(name, scratch / "f.pdf", {"--policy", "tile"}));
+  const bool has_policy = without_effect(name).find("--policy ") == std::string::npos;
+  succeed(small_figure(name, scratch / "f.pdf", has_policy ? words("--policy tile") : words("")));
   EXPECT_EQ(scratch.count(), 4);
   EXPECT_THAT(bytes_of_file(scratch / "f.pdf"), StartsWith("%PDF"));
   const nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch / "f.json"));
@@ -166,6 +192,18 @@ TEST(FigurePlan, WrongEntriesAreOneSentence) {
   EXPECT_THAT(said("set", R"(["polcy=hw"])"), HasSubstr("'polcy' is unknown"));
   EXPECT_THAT(said("for", R"("polices")"), HasSubstr("for is 'polices', expected rows or policies"));
   EXPECT_THAT(said("measure", R"("a.mean")"), HasSubstr("a.mean"));
+}
+
+TEST_P(Named, RefusesOptionsThatChangeNothing) {
+  const std::string name(GetParam()), useless = without_effect(name);
+  for (const char* const option : {"--policy hw", "--all-policies ", "--n 100", "--d 24", "--seeds 3"}) {
+    const Outcome o = attoscope(with({"figure", name, "--out", "/no/such/place/f.pdf"}, words(option)));
+    const std::string typed = words(option)[0];
+    const bool refused = useless.find(typed + " ") != std::string::npos;
+    EXPECT_EQ(o.code, refused ? 2 : 1) << typed;
+    EXPECT_THAT(o.err, HasSubstr(refused ? "expected it with another figure: it changes nothing in " + name
+                                         : std::string("there is no directory /no/such/place")));
+  }
 }
 
 TEST(FigureText, IsFilledWithValues) {
