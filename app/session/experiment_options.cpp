@@ -258,6 +258,14 @@ void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
     e = with_baseline(e, of_option("--baseline", [&]() -> const Policy& { return policy(*t); }));
 }
 
+std::vector<std::string> options_without_effect(const ExperimentOptions& x, const Method& a) {
+  std::vector<std::string> sentences;
+  for (const Parameter& p : experiment_parameters())
+    if (is_of_a_method(p) && x.find(p.key) != nullptr && !matters(p, a))
+      sentences.push_back(std::string(p.option) + " changes nothing: a does not use it with its other settings");
+  return sentences;
+}
+
 int row_of(const std::string& typed, int n) { return whole_number("--row", typed, -n, n - 1); }
 
 void apply_setting(Experiment& experiment, const std::string& setting) {

@@ -77,6 +77,17 @@ TEST(RunOptions, ThoseOfAnInputThatIsNotNamedAreRefused) {
   expect_refused({"run", "--kernel-as", "b"}, 2, "--kernel-as was not expected without --kernel");
 }
 
+TEST(RunOptions, ThoseThatChangeNothingAreNamed) {
+  for (const char* const options : {"--splits 4", "--tau 4", "--exp2-degree 3"}) {
+    const Outcome o = small_run(words(options));
+    EXPECT_EQ(o.code, 0) << o.err;
+    EXPECT_EQ(o.err, "attoscope: " + words(options)[0] + " changes nothing: a does not use it with its other settings\n");
+  }
+  for (const char* const options :
+       {"--algorithm split_kv --splits 4", "--algorithm flash4 --tau 4", "--exponential exp2 --exp2-degree 3"})
+    EXPECT_EQ(small_run(words(options)).err, "");
+}
+
 TEST(RunOptions, ANewerSessionIsComputedAsFarAsItIsUnderstood) {
   const TemporaryDirectory scratch;
   const std::string session = scratch.write(
