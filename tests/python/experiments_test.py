@@ -70,8 +70,16 @@ class View(Case):
         file = attoscope.view(self.one, self.one, self.one, self.one, mask="window:2", scale=0.5, head=0)
         (command,) = self.commands()
         self.assertEqual(command[:2], ["open", file + ":0"])
-        self.assertEqual(sorted(command[2:]), ["--alibi=0", "--format=fp64", "--mask=window:2", "--scale=0.5", "--sink=none", "--softcap=0"])
+        self.assertEqual(sorted(command[2:]), ["--alibi=0", "--mask=window:2", "--scale=0.5", "--sink=none", "--softcap=0"])
         self.assertEqual(sorted(read_safetensors(file)[0]), ["k", "o", "q", "v"])
+
+    def test_the_window_finds_d_as_judge_does(self):
+        self.stand_in()
+        typed = FakeTorch("float32", (2, 2), bytes(16))
+        self.assertEqual(read_safetensors(attoscope.view(self.one, self.one, self.one, self.one))[1], {"numbers": "arrays"})
+        self.assertEqual(read_safetensors(attoscope.view(typed, typed, typed, typed))[1], {})
+        attoscope.view(typed, typed, typed)
+        self.assertEqual(["--format=fp32" in command for command in self.commands()], [False, False, True])
 
     def test_the_gradient_of_the_output_is_opened(self):
         self.stand_in()

@@ -36,6 +36,7 @@ class Answers(Case):
         shown = self.commands()[-1]
         self.assertEqual(shown[:2], ["open", os.path.join(self.folder, "attoscope", "view.safetensors:0")])
         self.assertIn("--mask=causal", shown)
+        self.assertIn("--format=bf16", shown, "the verdict's D, not that of the arrays")
         attoscope.judge("o.npy", "q.npy", "k.npy", "v.npy").view()
         self.assertEqual(self.commands()[-1], ["open", "attoscope:open?file=/o.npy"])
         self.stand_in(ROUNDED)

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from .errors import BadTensor, CouldNotRun, in_one_frame
 
@@ -216,10 +216,14 @@ def save_safetensors(file: "os.PathLike[str] | str", tensors: Mapping[str, Any],
     True
     """
     found = {name: tensor_of(value, name) for name, value in tensors.items()}
-    if any(_lacks_bf16(value) for name, value in tensors.items() if name in ("q", "k", "v")):
-        metadata = {**(metadata or {}), "numbers": "arrays"}
+    metadata = {**(metadata or {}), **of_arrays(value for name, value in tensors.items() if name in ("q", "k", "v"))}
     entries = {name: (tensor.type, tensor.shape, len(tensor.data)) for name, tensor in found.items()}
     write_whole(file, [safetensors_header(entries, metadata), *(tensor.data for tensor in found.values())])
+
+
+def of_arrays(inputs: Iterable[Any]) -> Dict[str, str]:
+    """Metadata that keeps the program from taking the type of Q, K or V for the format of the kernel, where it cannot tell that."""
+    return {"numbers": "arrays"} if any(_lacks_bf16(value) for value in inputs) else {}
 
 
 def _lacks_bf16(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from .errors import BadOption, BadTensor, CouldNotRun, DeadLink, in_one_frame
 from .program import options_of, run_program
-from .tensors import Tensor, check_attention, save_safetensors, tensor_of
+from .tensors import Tensor, check_attention, of_arrays, save_safetensors, tensor_of
 from .words import PROBLEM, heads_last, in_words
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
@@ -65,8 +65,10 @@ def view(
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"
-    save_safetensors(file, {**tensors, **({} if lse is None else {"lse": tensor_of(lse, "lse")})})
-    defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none", "format": _FORMATS.get(tensors["o" if o is not None else "q"].type, "bf16")}
+    save_safetensors(file, {**tensors, **({} if lse is None else {"lse": tensor_of(lse, "lse")})}, of_arrays((q, k, v)))
+    # The window finds D by an output, as judge does.
+    defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none",
+                "format": _FORMATS.get(tensors["q"].type, "bf16") if o is None else None}
     problem = {key: otherwise if words[key] is None else words[key] for key, otherwise in defaults.items()}
     run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)
     return file
