@@ -69,7 +69,7 @@ class View(Case):
         self.stand_in()
         file = attoscope.view(self.one, self.one, self.one, self.one, mask="window:2", scale=0.5, head=0)
         (command,) = self.commands()
-        self.assertEqual(command[:2], ["open", file + ":0"])
+        self.assertEqual(command[:2], ["open", file + "[h n d]:0"])
         self.assertEqual(sorted(command[2:]), ["--alibi=0", "--mask=window:2", "--scale=0.5", "--sink=none", "--softcap=0"])
         self.assertEqual(sorted(read_safetensors(file)[0]), ["k", "o", "q", "v"])
 
@@ -119,6 +119,15 @@ class View(Case):
             self.assertEqual({name: shape for name, (_, shape, _) in tensors.items()}, {"q": [2, 1, 1], "k": [2, 3, 1], "v": [2, 3, 2]})
             self.assertEqual(tensors["k"][2], struct.pack("<6d", 1, 2, 3, 1, 2, 3))
 
+    def test_more_queries_than_keys_are_viewed(self):
+        q, k = ([[[float(row + head)] for row in range(n)] for head in range(2)] for n in (4, 2))
+        with listening(os.path.join(self.folder, "attoscope", "link.socket")) as heard:
+            attoscope.view([q], [k], [k], [q])
+        file = urllib.parse.unquote(heard[0].partition("file=")[2].partition("&")[0]).removesuffix(":0")
+        self.assertTrue(file.endswith("view.safetensors[h n d]"), file)
+        problem = attoscope.run(input=file)["experiment"]["problem"]
+        self.assertEqual((problem["n"], problem["n_k"]), (4, 2))
+
     def test_whole_numbers_are_viewed(self):
         self.stand_in()
         q = FakeTorch("int8", (2, 1), b"ab")
@@ -131,7 +140,7 @@ class View(Case):
         with listening(os.path.join(self.folder, "attoscope", "link.socket")) as heard:
             file = attoscope.view(matrix, matrix, matrix, matrix, mask="causal", softcap=20.0, sink=0.5)
         fields = dict(urllib.parse.parse_qsl(heard[0].removeprefix("attoscope:open?")))
-        self.assertEqual(fields["file"], file + ":0")
+        self.assertEqual(fields["file"], file + "[h n d]:0")
         self.assertEqual((fields["mask"], fields["softcap"], fields["sink"]), ("causal", "20.0", "0.5"))
         self.assertTrue(os.path.isfile(file))
 

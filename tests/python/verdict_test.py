@@ -34,7 +34,7 @@ class Answers(Case):
         self.stand_in({**ROUNDED, "link": "attoscope:open?file=/o.npy"})
         attoscope.judge(ONE, ONE, ONE, ONE, mask="causal", scale=0.5).view()
         shown = self.commands()[-1]
-        self.assertEqual(shown[:2], ["open", os.path.join(self.folder, "attoscope", "view.safetensors:0")])
+        self.assertEqual(shown[:2], ["open", os.path.join(self.folder, "attoscope", "view.safetensors[h n d]:0")])
         self.assertIn("--mask=causal", shown)
         self.assertIn("--format=bf16", shown, "the verdict's D, not that of the arrays")
         attoscope.judge("o.npy", "q.npy", "k.npy", "v.npy").view()

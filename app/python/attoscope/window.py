@@ -70,7 +70,7 @@ def view(
     defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none",
                 "format": _FORMATS.get(tensors["q"].type, "bf16") if o is None else None}
     problem = {key: otherwise if words[key] is None else words[key] for key, otherwise in defaults.items()}
-    run_program(["open", f"{file}:{head}", *options_of(problem)], failure=DeadLink)
+    run_program(["open", f"{file}[h n d]:{head}", *options_of(problem)], failure=DeadLink)  # unsaid, the sizes would decide the order
     return file
 
 
