@@ -85,6 +85,7 @@ FileReader::Read Explorer::output_reading(const std::string& spec, const Experim
     const KernelOutput output = read_kernel_output(spec, e.problem, e.problem.n, value_columns(e.problem), watch);
     use_kernel_output(e, output, as_b);
     return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](ui::Session& shown) {
+      side_.forget_files();  // the file may have changed
       const Format before = shown.experiment.format;
       const bool turns_off = std::exchange(shown.experiment.backward.on, false);  // an output has no backward pass
       use_kernel_output(shown.experiment, output, as_b);
@@ -422,6 +423,7 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
     if (input.tensors) sized = with_shape(sized, input.tensors->shape());
     const FileReader::Then of_gradients = gradient_reading(gradients_of(input.file, beside), sized)(watch);
     return [this, input, numbers, lists, of_gradients](ui::Session& shown) {
+      side_.forget_files();  // the file may have changed
       shown.view.workspace = ui::Workspace::explore;
       tell(input.kind == InputKind::tensors ? "Q, K and V are now from " + ui::shown_file(input.file) + "." : "");
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());

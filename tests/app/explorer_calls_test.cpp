@@ -46,6 +46,19 @@ class ExplorerCalls : public ExplorerTest {
   bool updated_until(Holds holds) {
     return testing::eventually([&] { return explorer_.update(session_), holds(); });
   }
+  /// Requests the verdicts on all heads of the loaded output as the window does, and waits for them.
+  std::size_t judged_heads() {
+    const auto found = [&] {
+      return verdicts_of(found_of(explorer_.panel_input().side.judged, verdict_question(session_.experiment)));
+    };
+    EXPECT_TRUE(updated_until([&] {
+      Requests requests;
+      requests.side.judged = heads_of_file(verdict_question(session_.experiment));
+      explorer_.ask_beside(requests, session_);
+      return found().complete();
+    }));
+    return static_cast<std::size_t>(found().judged);
+  }
   const Problem& problem() const { return session_.experiment.problem; }
 };
 
@@ -123,6 +136,19 @@ TEST_F(ExplorerCalls, AReopenedCallIsListedAnew) {
   EXPECT_EQ(drop(square(4, 9)).choices.tensors.heads, 4);
   EXPECT_EQ(drop(square(8, 9, 0.25)).choices.tensors.heads, 8);
   EXPECT_EQ(problem().scale, 0.25);
+}
+
+/// The watch of the file reports its change later than the opening.
+TEST_F(ExplorerCalls, AReopenedCallIsJudgedAnew) {
+  for (const int heads : {6, 2}) {
+    const std::string file = scratch_.write_old("call.pt", square(heads, 9).bytes());
+    explorer_.open_dropped(session_, {file});
+    EXPECT_EQ(explorer_.panel_input().side.judged, nullptr) << "verdicts on the heads before";
+    settled();
+    EXPECT_EQ(judged_heads(), static_cast<std::size_t>(heads));
+    EXPECT_LT(problem().input.index, heads);
+    EXPECT_THAT(settled().messages.error, IsEmpty());
+  }
 }
 
 /// All tokens of the new file are shown, with its output.
