@@ -53,7 +53,7 @@ class OfOnesOwn(Case):
                          [("first", self.file, 0, 1), ("second", self.file, 1, 1)])
         tensors, metadata = read_safetensors(self.file)
         self.assertEqual(tensors["o"][:2], ("F64", [2, 6, 4]))
-        self.assertEqual(metadata, {"mask": "causal", "layers": "first,second", "heads": "layer0.head0,layer1.head0"})
+        self.assertEqual(metadata, {"mask": "causal", "layers": "first,second", "heads": "layer0.head0,layer1.head0", "numbers": "arrays"})
         self.assertEqual((captured.files, captured.skipped, captured.problem(self.file)), ([self.file], [], {"mask": "causal"}))
         self.assertIs(Layer.attend, before)
 
@@ -83,6 +83,17 @@ class OfOnesOwn(Case):
         command, = self.commands()
         for word in (f"--o={self.file}:o", f"--q={self.file}:q", "--mask=causal", "--format=fp32"):
             self.assertIn(word, command)
+
+    def test_arrays_are_judged_as_judge_does(self):
+        def rounded(rows):  # to bf16
+            return [[struct.unpack("<f", struct.pack("<I", struct.unpack("<I", struct.pack("<f", v))[0] + 0x8000 & 0xffff0000))[0] for v in row]
+                    for row in rows]
+
+        x = rounded(random_matrix(32, 8, 1))
+        with mock.patch.object(Layer, "attend", lambda self, q, k, v: rounded(plain_attention(q, k, v))):
+            captured = self.captured(lambda: Layer("a").attend(x, x, x))
+            verdicts = [*captured.judge(), attoscope.judge(Layer("b").attend(x, x, x), x, x, x)]
+        self.assertEqual([(found.ok, found.json["format"]) for found in verdicts], [(True, "bf16")] * 2)
 
     def test_nothing_captured_is_an_error(self):
         self.assertIn("nothing was captured", self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: None))

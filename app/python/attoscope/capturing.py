@@ -12,7 +12,7 @@ from .errors import BadOption, BadTensor, CouldNotRun, in_one_frame
 from .everything import Everything
 from .judging import judge
 from .problems import Named, Problem, parts_of
-from .tensors import Tensor, check_attention, safetensors_header, tensor_of, write_whole
+from .tensors import Tensor, check_attention, of_arrays, safetensors_header, tensor_of, write_whole
 from .verdict import Verdict
 
 _ROLES = ("q", "k", "v", "o")
@@ -31,8 +31,8 @@ class Call(NamedTuple):
 class _Group:
     """Calls of the same shapes and options, which become one file. `spool` buffers the tensors of all groups."""
 
-    def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Named, spool: IO[bytes]) -> None:
-        self.file, self.problem, self.spool = file, problem, spool
+    def __init__(self, file: str, tensors: Dict[str, Tensor], problem: Named, origin: Dict[str, str], spool: IO[bytes]) -> None:
+        self.file, self.problem, self.origin, self.spool = file, problem, origin, spool
         self.types = {role: tensor.type for role, tensor in tensors.items()}
         self.shapes = {role: _shape_of_heads(tensor.shape) for role, tensor in tensors.items()}
         self.layers: List[str] = []
@@ -61,7 +61,7 @@ class _Group:
         if self.problem.tensor is not None:
             entries["mask"] = self._mask_entry(self.problem.tensor)
         heads = ",".join(f"layer{layer}.head{head}" for layer in range(len(self.layers)) for head in range(self.shapes["q"][0]))
-        metadata = {"mask": self.problem.mask, "layers": ",".join(self.layers), "heads": heads}
+        metadata = {"mask": self.problem.mask, "layers": ",".join(self.layers), "heads": heads, **self.origin}
         metadata.update({key: repr(value) for key, value in self.problem._asdict().items() if isinstance(value, float)})
         metadata.update({key: ",".join(map(repr, numbers)) for key, numbers in self.of_heads.items() if numbers})
         write_whole(self.file, self._parts(safetensors_header(entries, metadata)))
@@ -198,7 +198,7 @@ class Capture:
             if before and self._everything:
                 self._everything.heads(layer, before)
             elif before:
-                self._keep(layer, before, output(result), problem)
+                self._keep(layer, before, output(result), problem, of_arrays(inputs))
             return result
         finally:
             self._inside.busy = False
@@ -207,7 +207,7 @@ class Capture:
         """Keeps a finished call whose inputs are unchanged."""
         before = self._copies(layer, dict(zip("qkv", inputs)))
         if before:
-            self._keep(layer, before, o, problem)
+            self._keep(layer, before, o, problem, of_arrays(inputs))
 
     def is_inside(self) -> bool:
         """True while a call is being recorded on this thread."""
@@ -227,7 +227,7 @@ class Capture:
             return None
         return found
 
-    def _keep(self, layer: str, tensors: Dict[str, Tensor], o: Any, problem: Callable[[], Problem]) -> None:
+    def _keep(self, layer: str, tensors: Dict[str, Tensor], o: Any, problem: Callable[[], Problem], origin: Dict[str, str]) -> None:
         try:
             tensors = {**tensors, "o": tensor_of(o, "o")}
             check_attention(tensors)
@@ -238,16 +238,16 @@ class Capture:
         try:
             with self._lock:
                 for sequence, part, named in parts:
-                    self._add(layer.replace(",", " "), part, named, sequence)
+                    self._add(layer.replace(",", " "), part, named, sequence, origin)
         except OSError as error:
             raise CouldNotRun(f"captured tensors cannot be kept: {error.strerror or error}") from error
 
-    def _add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int]) -> None:
-        key = (tuple((tensor.type, tensor.shape) for tensor in tensors.values()), problem.key())
+    def _add(self, layer: str, tensors: Dict[str, Tensor], problem: Named, sequence: Optional[int], origin: Dict[str, str]) -> None:
+        key = (tuple((tensor.type, tensor.shape) for tensor in tensors.values()), problem.key(), bool(origin))
         if not self._groups:
             self._spool = tempfile.TemporaryFile(prefix="attoscope-")
         if key not in self._groups:
-            self._groups[key] = _Group(self._name_of(len(self._groups)), tensors, problem, self._spool)
+            self._groups[key] = _Group(self._name_of(len(self._groups)), tensors, problem, origin, self._spool)
         self.calls.append(self._groups[key].add(layer, tensors, problem, sequence))
 
     def _name_of(self, number: int) -> str:
