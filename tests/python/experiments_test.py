@@ -119,6 +119,13 @@ class View(Case):
             self.assertEqual({name: shape for name, (_, shape, _) in tensors.items()}, {"q": [2, 1, 1], "k": [2, 3, 1], "v": [2, 3, 2]})
             self.assertEqual(tensors["k"][2], struct.pack("<6d", 1, 2, 3, 1, 2, 3))
 
+    def test_numbers_of_heads_are_viewed(self):
+        self.stand_in()
+        q = [self.one, self.one]
+        tensors, _ = read_safetensors(attoscope.view(q, q, q, q, sink=[0.5, 1.0], alibi=[0.25, 0.125], head=1))
+        self.assertEqual((tensors["sinks"], tensors["alibi_slopes"]), (("F64", [2], struct.pack("<2d", 0.5, 1)), ("F64", [2], struct.pack("<2d", 0.25, 0.125))))
+        self.assertEqual([word for word in self.commands()[0] if word.startswith(("--sink", "--alibi"))], ["--alibi=0.125", "--sink=1.0"])
+
     def test_more_queries_than_keys_are_viewed(self):
         q, k = ([[[float(row + head)] for row in range(n)] for head in range(2)] for n in (4, 2))
         with listening(os.path.join(self.folder, "attoscope", "link.socket")) as heard:

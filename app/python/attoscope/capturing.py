@@ -14,6 +14,7 @@ from .judging import judge
 from .problems import Named, Problem, parts_of
 from .tensors import Tensor, check_attention, of_arrays, safetensors_header, tensor_of, write_whole
 from .verdict import Verdict
+from .words import OF_HEADS
 
 _ROLES = ("q", "k", "v", "o")
 
@@ -70,9 +71,8 @@ class _Group:
         """Numbers for each head, under the names that the program looks for beside q, k and v."""
         heads = self.shapes["q"][0] * len(self.layers)
         scale, softcap = self.problem.scale, self.problem.softcap
-        numbers = {"scale": [] if scale is None else [scale] * heads, "softcap": [softcap] * heads if softcap else [],
-                   "alibi_slopes": self.of_heads["alibi"], "sinks": self.of_heads["sink"]}
-        return {name: struct.pack(f"<{len(of_heads)}d", *of_heads) for name, of_heads in numbers.items() if of_heads}
+        numbers = {"scale": [] if scale is None else [scale] * heads, "softcap": [softcap] * heads if softcap else [], **self.of_heads}
+        return {OF_HEADS[name]: struct.pack(f"<{len(of_heads)}d", *of_heads) for name, of_heads in numbers.items() if of_heads}
 
     def _mask_entry(self, mask: Tensor) -> Tuple[str, Tuple[int, ...], int]:
         """Entry of a mask [n, n_k], or of one matrix for each head of all layers."""

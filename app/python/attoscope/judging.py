@@ -191,7 +191,6 @@ def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any],
 
     head = int(max(found["table"], key=_ratio)["head"])
     problem = {**{key: options[key] for key in PROBLEM}, "format": found["format"]}
-    problem.update({key: problem[key][head % len(problem[key])] for key in OF_HEADS if isinstance(problem[key], list)})
     return view(given["q"], given["k"], given["v"], given["o"], head=head, **problem)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 from .errors import BadOption, BadTensor, CouldNotRun, DeadLink, in_one_frame
 from .program import options_of, run_program
 from .tensors import Tensor, check_attention, of_arrays, save_safetensors, tensor_of
-from .words import PROBLEM, heads_last, in_words
+from .words import OF_HEADS, PROBLEM, heads_last, in_words
 
 _FORMATS = {"F64": "fp64", "F32": "fp32", "F16": "fp16", "BF16": "bf16", "F8_E4M3": "e4m3", "F8_E5M2": "e5m2"}
 _OUTPUTS = {"o", "do"}
@@ -65,10 +65,14 @@ def view(
     if not name or os.sep in name or name.startswith("."):
         raise BadOption(f"name is {name!r}, expected that of a file, without a folder")
     file = os.path.join(_folder(), name) + ".safetensors"
-    save_safetensors(file, {**tensors, **({} if lse is None else {"lse": tensor_of(lse, "lse")})}, of_arrays((q, k, v)))
+    beside = {OF_HEADS[key]: words[key] for key in OF_HEADS if isinstance(words[key], list)}
+    if lse is not None:
+        beside["lse"] = lse
+    save_safetensors(file, {**tensors, **beside}, of_arrays((q, k, v)))
     # The window finds D by an output, as judge does.
     defaults = {"mask": "none", "scale": "auto", "softcap": 0, "alibi": 0, "sink": "none",
                 "format": _FORMATS.get(tensors["q"].type, "bf16") if o is None else None}
+    words.update({key: words[key][head % len(words[key])] for key in OF_HEADS if isinstance(words[key], list)})
     problem = {key: otherwise if words[key] is None else words[key] for key, otherwise in defaults.items()}
     run_program(["open", f"{file}[h n d]:{head}", *options_of(problem)], failure=DeadLink)  # unsaid, the sizes would decide the order
     return file

@@ -11,8 +11,8 @@ _FORMATS = {"float64": "fp64", "double": "fp64", "float32": "fp32", "float": "fp
             "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "tfloat32": "tf32"}
 #: Options that define what a kernel computes: all of `view`, and some of `judge`.
 PROBLEM = ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")
-#: Options that may be one number for each head.
-OF_HEADS = ("scale", "softcap", "alibi", "sink")
+#: Options that may be one number for each head, and the names of such numbers beside q, k and v in a file.
+OF_HEADS = {"scale": "scale", "softcap": "softcap", "alibi": "alibi_slopes", "sink": "sinks"}
 
 
 def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[str, Any]:
