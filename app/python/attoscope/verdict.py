@@ -107,8 +107,18 @@ _COLUMNS = ("head", "verdict", "ratio", "suspects", "elements", "max_abs", "wher
 
 
 def _in_python(sentence: str) -> str:
-    """Rewrites `--policy tile` as `policy="tile"`."""
-    return re.sub(r"--(\w+) ([\w:.+-]*\w)", r'\1="\2"', sentence)
+    """Rewrites `--policy tile` as `policy="tile"`. A value ends a clause, except the words that --empty-rows takes.
+
+    >>> _in_python("If it is meant: --mask window:3:0. Or --empty-rows nan.")
+    'If it is meant: mask="window:3:0". Or empty_rows="nan".'
+    >>> _in_python("compare with --policy if the kernel rounds, where --empty-rows nan asks for NaN")
+    'compare with policy if the kernel rounds, where empty_rows="nan" asks for NaN'
+    """
+    def keyword(found: "re.Match[str]") -> str:
+        name = found[1].replace("-", "_")
+        return f'{name}="{found[2]}"' if found[2] else name
+
+    return re.sub(r"--([a-z][a-z-]*)(?: (nan\b|zeros\b|[\w:.+-]*\w(?=[.,;)]|$)))?", keyword, sentence)
 
 
 def _html_table(rows: List[Dict[str, Any]]) -> str:
