@@ -134,6 +134,12 @@ class Commands(Case):
         tensors, _ = read_safetensors(file)
         self.assertEqual((sorted(tensors), tensors["o"]), (["k", "o", "q"], ("BF16", [2, 2], b"abcdefgh")))
 
+    def test_a_file_of_another_kind_is_not_saved(self):
+        file = os.path.join(self.folder, "case")
+        self.assertEqual(self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, save=file),
+                         f"save is {file!r}, expected the name of a .safetensors file")
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_scales_are_kept_beside_the_tensors(self):
         file = os.path.join(self.folder, "case.safetensors")
         words = self.command(ONE, ONE, FakeTorch("int8", (2, 2), b"abcd"), ONE, scales={"k": 0.5, "v": "v_scale.npy"}, save=file)

@@ -107,6 +107,8 @@ def judge(
     if options["layout"] is None and "q" in in_memory and not tables:
         options["layout"] = "bhnd"[4 - max(3, len(in_memory["q"].shape)):]  # the meaning of these shapes here, even if they fit
                                                                             # other layouts
+    if save is not None and not _path(save).endswith(".safetensors"):
+        raise BadOption(f"save is {_path(save)!r}, expected the name of a .safetensors file")
     asked = in_notebook() if report is None else report
     own_file = _case_file() if save is None and in_memory and report is None and asked else None
     save = own_file or save
