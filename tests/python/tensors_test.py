@@ -128,6 +128,7 @@ class Masks(unittest.TestCase):
         self.assertEqual(mask_text(self.rows(5, lambda i: max(0, i - 1)), 5), "window:2")
         self.assertEqual(mask_text(self.rows(5, lambda i: 2), 5), "padding:2")
         self.assertEqual(mask_text([[[[0.0, low], [0.0, 0.0]]]] * 2, 2), "causal")
+        self.assertEqual(mask_text([[False] * 3] * 3, 3), "padding:3")  # it hides every key
 
     def test_masks_of_other_numbers_of_keys(self):
         def rows(n, n_k, sees):

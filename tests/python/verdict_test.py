@@ -199,6 +199,15 @@ class TorchsWords(Case):
         self.assertIn("--mask=causal", words)
         self.assertIn("--layout=bhnd", words)
 
+    def test_values_that_are_none(self):
+        self.assertIn("--mask", self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, mask="", format="fp16"))
+        for name in ("mask", "scale", "layout", "policy"):
+            self.assertEqual(self.sentence_of(attoscope.BadOption, attoscope.judge, ONE, ONE, ONE, ONE, **{name: True}), f"{name} is True, expected a value")
+        for mask in (5, 1.5, [[True, False], 1], [["a", "b"]] * 2, object()):
+            self.assertIn("mask is no", self.sentence_of(attoscope.BadTensor, attoscope.judge, ONE, ONE, ONE, ONE, mask=mask))
+        hidden = attoscope.judge([[0.0, 0.0]] * 2, ONE, ONE, ONE, mask=[[False, False]] * 2)
+        self.assertTrue(hidden.ok, str(hidden))
+
     def test_numbers_of_tensors(self):
         class Scalar:
             def tolist(self):

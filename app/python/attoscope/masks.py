@@ -71,6 +71,13 @@ def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> 
 
 def mask_rows(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
     """The axes before the last two of a mask, and the rows of its matrices in their order."""
+    try:
+        return _rows_of(mask)
+    except (IndexError, TypeError):
+        raise BadTensor("its mask is no tensor [..., n, n_k] of booleans or numbers") from None
+
+
+def _rows_of(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
     if hasattr(mask, "data_ptr"):  # torch's, on its device
         return _rows_of_tensor(mask.detach())
     if hasattr(mask, "__array__") or hasattr(mask, "__cuda_array_interface__"):
@@ -157,6 +164,8 @@ def name_of(rows: MaskRows) -> Optional[str]:
     """The text of `mask_text`; None if the mask matches no rule."""
     if min(rows.counts) == rows.keys:
         return "none"
+    if max(rows.counts) == 0:
+        return f"padding:{rows.keys}"
     n, keys = len(rows.counts), rows.keys
     for ending, offset in (("", keys - n), (":top-left", 0)):
         found = _name_from(rows, offset)

@@ -210,7 +210,8 @@ def options_of(options: Mapping[str, Any]) -> List[str]:
     for name, value in options.items():
         key = "--" + name.strip("_").replace("_", "-")
         for one in _values(value):
-            words.append(key if one is True else f"{key}={_text(one)}")
+            text = "" if one is True else _text(one)
+            words += [f"{key}={text}"] if text else [key] if one is True else [key, text]
     return words
 
 

@@ -22,6 +22,9 @@ def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[
     >>> in_words({"format": "bfloat16", "mask": "Causal", "layout": "B N H D", "scale": 0.5, "sink": [1, 2]}, {})
     {'format': 'bf16', 'mask': 'causal', 'layout': 'bnhd', 'scale': 0.5, 'sink': [1.0, 2.0]}
     """
+    for name, value in options.items():
+        if value is True:
+            raise BadOption(f"{name} is True, expected a value")
     found = dict(options)
     if isinstance(found.get("layout"), str):
         found["layout"] = found["layout"].replace(" ", "").lower()
