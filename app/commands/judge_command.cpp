@@ -83,13 +83,24 @@ JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
   return question;
 }
 
-/// Link that opens head `head` in the window; "" if the files have no names for it.
-std::string link_of(const JudgeArguments& x, const JudgedFiles& files, int head) {
+/// Link that opens the worst head in the window; "" if the files have no names for it. With `gradients` (null: none) it shows
+/// the backward pass instead of the verdict on O.
+std::string link_of(const JudgeArguments& x, const JudgedFiles& files, const CallJudgement& call,
+                    const CallGradients* gradients) {
+  const int head =
+      gradients == nullptr ? call.worst_row().head : std::ranges::max_element(gradients->tensors, {}, &CallTensor::ratio)->head;
   const HeadNumbers numbers(x.typed, files.files());
   LinkMessage message{.files = files.files_for_window(head)};
   if (message.files.empty()) return "";
   for (std::string& file : message.files) file = absolute_spec(file);
-  if (!x.lse.empty()) message.gradients["lse"] = absolute_spec(x.lse);
+  const auto add = [&](std::string_view key, const std::string& spec) {
+    if (!spec.empty()) message.gradients[std::string(key)] = absolute_spec(spec);
+  };
+  add("lse", x.lse);
+  if (gradients != nullptr && x.any_computed() && x.d_lse.empty()) {  // a link has no place for dL
+    message.d_o = absolute_spec(x.d_o);
+    add("dq", x.dq), add("dk", x.dk), add("dv", x.dv);
+  }
   for (const std::string_view key : link_settings)
     if (const std::string own = numbers.text(key, head); !own.empty())
       message.settings[std::string(key)] = own;
@@ -209,7 +220,8 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
     lse = judged(threads, [&](const Options& o) { return judge_lse_of(*given_lse, files, question_of(x, files), call, o); });
   const bool rest_is_rounded = call.rounded() && (!gradients || gradients->rounded());
   if (lse) call.sentences = with_lse(call.sentences, *lse, rest_is_rounded);
-  const SeenAgain again{streams.typed, link_of(x, files, call.worst_row().head), !x.unsaved};
+  const bool shows_gradients = gradients && call.rounded() && (!lse || lse->rounded());
+  const SeenAgain again{streams.typed, link_of(x, files, call, shows_gradients ? &*gradients : nullptr), !x.unsaved};
   write_outputs(
       {{x.report, [&] { return judgement_html(call, again, gradients, lse); }},
        {x.json, [&] { return json_text(judgement_json(call, again, gradients, lse)); }}},

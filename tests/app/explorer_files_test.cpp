@@ -124,6 +124,26 @@ TEST_F(ExplorerFiles, AVerdictsLinkOpensItsWorstHead) {
   }
 }
 
+/// The window shows the verdict on O, or the gradients. dQ of the last head is wrong, and O is, or is not.
+TEST_F(ExplorerFiles, AVerdictsLinkShowsGradientsOfARoundedOutput) {
+  const auto file = [&](const std::string& name, float last) {
+    std::vector<float> values(2 * 20 * 4, 0);
+    values.back() = last;
+    return scratch_.write_old(name, npy_of("(2, 20, 4)", values));
+  };
+  const std::string q = file("q.npy", 0), k = file("k.npy", 0), v = file("v.npy", 0), d_o = file("do.npy", 0),
+                    dq = file("dq.npy", 9), dv = file("dv.npy", 0);
+  for (const float last : {0.0F, 9.0F}) {
+    const std::string link = json_of({"judge", "--q", q, "--k", k, "--v", v, "--o", file("o.npy", last), "--layout", "hnd",
+                                      "--do", d_o, "--dq", dq, "--dv", dv},
+                                     3)["link"];
+    const LinkMessage message = parse_link_url(link);
+    EXPECT_THAT(message.files.front(), EndsWith(":1")) << "the worst head";
+    EXPECT_EQ(message.d_o, last == 0 ? d_o : "");
+    EXPECT_EQ(message.gradients.contains("dq") && message.gradients.contains("dv"), last == 0);
+  }
+}
+
 TEST_F(ExplorerFiles, LargeTensorsComeByAndBy) {
   settled();
   const std::vector<std::string> files = zeros_of_all(1 << 17, 32);
