@@ -6,7 +6,7 @@ import unittest
 from unittest import mock
 
 import attoscope
-from support import ROUNDED, Case, plain_attention, random_matrix
+from support import ROUNDED, VERDICT, Case, plain_attention, random_matrix, read_safetensors
 
 ONE = [[1.0, 2.0], [3.0, 4.0]]
 
@@ -76,6 +76,22 @@ class Passing(Case):
         self.assertEqual((found.lse["base"], found.lse["ratio"]), ("2", math.inf))
         self.stand_in(ROUNDED)
         self.assertIsNone(attoscope.judge(ONE, ONE, ONE, ONE).lse)
+
+    def test_the_window_shows_gradients_of_a_rounded_output(self):
+        self.set(XDG_RUNTIME_DIR=self.folder)
+        q = [ONE, ONE]
+        rows = [{"tensor": "dq", "verdict": "wrong", "ratio": 2.5, "head": 1}]
+        found = {**VERDICT, "heads": 2, "n": 2, "n_k": 2, "gradients": rows, "table": [{**ROUNDED["table"][0], "ratio": 0.5}]}
+        wrong = {**found, "table": VERDICT["table"]}
+        for answer, more, head, shown in ((found, {}, 1, ["do", "dq", "lse"]), (wrong, {}, 0, ["lse"]), (found, {"dk": ONE}, 0, ["lse"]),
+                                          (found, {"dv": q}, 1, ["do", "dq", "dv", "lse"]), (found, {"dlse": [[1.0, 2.0]] * 2}, 0, ["lse"])):
+            self.stand_in(answer, 3)
+            verdict = attoscope.judge(q, q, q, q, do=q, dq=q, lse=[[1.0, 2.0]] * 2, layout="hnd", **more)
+            self.stand_in()
+            verdict.view()
+            place = self.commands()[-1][1]
+            self.assertTrue(place.endswith(f":{head}"), place)
+            self.assertEqual(sorted(read_safetensors(place.partition("[")[0])[0]), sorted([*"qkvo", *shown]))
 
     def test_check_runs_the_function_with_autograd(self):
         asked = []

@@ -1,6 +1,7 @@
 """Is an attention kernel's output rounded, or wrong? `attoscope judge` from Python."""
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional
@@ -92,8 +93,8 @@ def judge(
     """
     typed = locals()
     given = {name: typed[name] for name in "qkvo" if name in "qo" or kv is None or typed[name] is not None}
-    call = dict(given)
-    given.update({name: typed[name] for name in _GRADIENTS if typed[name] is not None})
+    call, gradients = dict(given), {name: typed[name] for name in _GRADIENTS if typed[name] is not None}
+    given.update(gradients)
     tables = {name: typed[name] if is_file_name(typed[name]) else integers_of(typed[name], name) for name in _TABLES if typed[name] is not None}
     multipliers = {**_scales_of(scales or {}), **tables, **({} if kv is None else {"kv": kv})}
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
@@ -121,7 +122,7 @@ def judge(
         places = {_option_of(name): f"{tensors_file}:{name}" if name in in_memory else _path(value)
                   for name, value in {**given, **multipliers}.items()}
         found = _answer(places, options, page, kept)
-        verdict = Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**call, **multipliers}, options, kept),
+        verdict = Verdict(found, _text_of(page) if page else None, lambda: _view(found, {**call, **multipliers}, gradients, options, kept),
                           (own_file or "") if kept else None)
         if own_file:
             weakref.finalize(verdict, remove, own_file)
@@ -180,7 +181,7 @@ def _case_file() -> str:
 _cases: List[str] = []  #: the folder, and all files made in it
 
 
-def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any], kept: bool) -> str:
+def _view(found: Dict[str, Any], given: Dict[str, Any], gradients: Dict[str, Any], options: Dict[str, Any], kept: bool) -> str:
     """Shows the judged tensors in the window."""
     if len(given) > 4 and not kept:
         raise BadOption("the window cannot show tensors whose scales or sequences are in no file: give judge a file for save")
@@ -191,9 +192,22 @@ def _view(found: Dict[str, Any], given: Dict[str, Any], options: Dict[str, Any],
         return str(found["link"])
     from .window import view
 
-    head = int(max(found["table"], key=_ratio)["head"])
+    beside = _beside(found, gradients)
+    head = int(max(found["gradients" if "do" in beside else "table"], key=_ratio)["head"])
     problem = {**{key: options[key] for key in PROBLEM}, "format": found["format"]}
-    return view(given["q"], given["k"], given["v"], given["o"], head=head, **problem)
+    return view(given["q"], given["k"], given["v"], given["o"], head=head, **beside, **problem)
+
+
+def _beside(found: Dict[str, Any], gradients: Dict[str, Any]) -> Dict[str, Any]:
+    """The log-sum-exp, and the gradients of a rounded output: the window shows them instead of the verdict on it, if there are one dK
+    and one dV for each head of Q."""
+    shown = {name: tensor_of(value, name) for name, value in gradients.items() if not is_file_name(value)}
+    computed = [name for name in ("dq", "dk", "dv") if name in gradients]
+    rows = {name: found["heads"] * found["n" if name == "dq" else "n_k"] for name in computed}
+    forward = [*found["table"], *filter(None, [found.get("lse")])]
+    backward = computed and "do" in shown and "dlse" not in gradients and all(row["verdict"] == "rounded" for row in forward) and \
+        all(name in shown and math.prod(shown[name].shape[:-1]) == rows[name] for name in computed)
+    return {name: t for name, t in shown.items() if name == "lse" or backward and name in ("do", *computed)}
 
 
 def _path(value: Any) -> str:
