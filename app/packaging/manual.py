@@ -7,7 +7,7 @@ SYNOPSIS = "attoscope [OPTIONS] [FILE...]\nattoscope COMMAND [OPTIONS]"
 FILES = (("~/.local/state/attoscope/session*.json", "the sessions of windows ($XDG_STATE_HOME)"),
          ("$ATTOSCOPE_ASSETS", "lessons, presets and examples, where they are not beside the program"))
 EXIT = (("0", "done; of judge: rounded; of check-gpu: as written"), ("1", "failed while running"), ("2", "wrong usage"),
-        ("3", "of judge: wrong; of check-gpu: not as written"))
+        ("3", "of judge: wrong; of check-gpu: not as written"), ("4", "with --strict: a tensor has changed"))
 
 
 def escaped(text):
