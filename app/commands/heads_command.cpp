@@ -11,7 +11,6 @@
 #include "app/heads/heads.h"
 #include "app/json/json.h"
 #include "app/tensors/tensor_set.h"
-#include "app/tensors/tensors.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/questions/kv_cache.h"
@@ -50,7 +49,7 @@ std::size_t sorted_by(const Measures& measures, const std::string& key) {
 Experiment base_of(const HeadsArguments& x) {
   ExperimentOptions options = x;
   if (x.find("input") != nullptr) throw std::invalid_argument("--input was not expected beside the file");
-  if (of_option("the file", [&] { return parse_input(x.file); }).kind != InputKind::tensors)
+  if (!names_tensor_files(without_head(x.file)))
     throw std::invalid_argument("the file is " + in_quotes(x.file) + ", expected " + tensor_file_specs());
   if (without_head(x.file) != x.file)
     throw std::invalid_argument("the file is " + in_quotes(x.file) +

@@ -123,7 +123,8 @@ TEST_F(HeadsCommand, RefusesInASentence) {
   const std::string file = two_layers(scratch_);
   expect_refused({"heads", file, "--layer", "7"}, 2, "--layer is '7', expected layer 2, layer 5");
   expect_refused({"heads", file, "--sort", "size"}, 2, "--sort is 'size', expected a.rel_rms, a.max_abs");
-  expect_refused({"heads", "normal"}, 2, "the file is 'normal', expected FILE.safetensors");
+  for (const char* const none : {"normal", "o.npy"})
+    expect_refused({"heads", none}, 2, std::string("the file is '") + none + "', expected FILE.safetensors");
   for (const char* const command : {"heads", "kv"})
     expect_refused({command, file + ":7"}, 2, "x.npz:7', expected no head behind it");
   expect_refused({"heads", file, "--csv", "-", "--json", "-"}, 2, "--csv and --json are both -");
