@@ -197,7 +197,7 @@ std::vector<Place> places() {
 bool compares(std::string_view sentence) {
   static const std::regex words(
       R"(\b(times|twice|half|larger|smaller|worse|better|fewer|greater|higher|lower|more than|less than|below|above|closer|)"
-      R"(as large|as far|as often|as good|rises|falls|grows|shrinks|disagrees)\b)");
+      R"(as large|as far|as often|as good|as much|rises|falls|grows|shrinks|disagrees)\b)");
   return std::regex_search(sentence.begin(), sentence.end(), words);
 }
 

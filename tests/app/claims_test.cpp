@@ -119,6 +119,7 @@ TEST(Claims, OfAComparisonWithoutOneAreMissed) {
   const Place place{"README.md", sentences_of("Flash has 2 times the error. The sky is blue.\n\n- It is [worse](x).\n")};
   EXPECT_THAT(place.sentences, ElementsAre("Flash has 2 times the error.", "The sky is blue.", "- It is worse."));
   EXPECT_THAT(unclaimed(place, {}), ElementsAre("Flash has 2 times the error.", "- It is worse."));
+  EXPECT_TRUE(compares("It costs as much as the store."));
   const Claims one{{{"README.md", "2 times the error", "a.rms", "", 0, 1}}, {{"README.md", "It is worse", "taste"}}};
   EXPECT_THAT(unclaimed(place, one), IsEmpty());
 }
