@@ -150,6 +150,17 @@ TEST(FigureData, NoCaptionStatesWhatIsNotKnown) {
   EXPECT_THAT(small("bias", exact).caption, HasSubstr("N = 32, d = 8 where inputs are drawn, else N = 128, d = 64, seed 1"));
 }
 
+TEST(FigureData, CaptionsNameTheStoresOnlyWhereTheDifferenceFalls) {
+  const auto caption = [](const char* figure, const char* policy_of_a) {
+    return small(figure, {.policy = policy_of_a, .all_policies = false, .n = 128, .d = 64, .seeds = 1}).caption;
+  };
+  EXPECT_THAT(caption("tile-square", "tile"), HasSubstr("-fold: wider tiles mean fewer stores of the state. Summaries"));
+  EXPECT_THAT(caption("tile-square", "hw"), HasSubstr("it changes by less than 10 %. Summaries"));
+  EXPECT_THAT(caption("tile-square", "all_tile"), HasSubstr("-fold. Summaries"));
+  EXPECT_THAT(caption("tile-swap", "tile"), HasSubstr("of 16x64: the number of keys a tile matters. The number"));
+  EXPECT_THAT(caption("tile-swap", "hw"), HasSubstr("of 16x64. The number of query rows changes no bit;"));
+}
+
 /// An entry of an untrusted figures.json.
 nlohmann::json entry() {
   return nlohmann::json::parse(R"({"name": "mine", "x": "keys a tile", "x_log": 2, "set": ["policy=hw"],
