@@ -146,7 +146,8 @@ std::string train_number_title(std::string_view measure) {
 }
 
 double train_number(std::string_view measure, const Experiment& experiment, const Cancelled& cancelled) {
-  const TrainPlan plan = train_number_plan(measure, experiment);
+  TrainPlan plan = train_number_plan(measure, experiment);
+  if (measure == rises[1]) plan.a = plan.b;  // a training ends where one of its models diverges, and a may
   const TrainRecord record = trained(plan, {.cancelled = cancelled}).record;
   if (is_of_spike(measure)) return rise(record.runs[measure == rises[0] ? 0 : 1]);
   const Role role = plan.kind == TrainKind::reference ? Role::initialisation

@@ -222,6 +222,11 @@ TEST(LessonAnswers, OfSumsAreTheirDrift) {
   EXPECT_THAT(answer(parse_live("sum.a100?format=e4m3"), {}).problem, HasSubstr("a100 multiplies no e4m3"));
 }
 
+TEST(LessonAnswers, OfTheSpikesControlDoNotEndWhereADiverges) {
+  EXPECT_EQ(answer(parse_live("train.spike.rise.a?seed=102093"), {}).number(), INFINITY);
+  EXPECT_NEAR(answer(parse_live("train.spike.rise.b?seed=102093"), {}).number(), 0.14, 0.03) << "0 after two steps";
+}
+
 TEST(LessonAnswers, SayWhyThereIsNone) {
   LessonQuestion q{.experiment = lesson_experiment()};
   q.experiment.problem.n = max_n;
