@@ -273,6 +273,9 @@ ui::Session session_of(const ui::LessonQuestion& question) {
   } else if (own_numbers(question.measure) == &sum_numbers) {
     const std::string gpu = question.measure.substr(sum_numbers.prefix.size());
     vary_in_lesson(e, "accumulator", gpu.substr(0, gpu.find('.')));
+  } else if (own_numbers(question.measure) == &model_numbers) {
+    session.model.limit = e.problem.n;  // a session has no random model: the same methods in every layer of the fetched one
+    session.view.workspace = ui::Workspace::model;
   }
   return session;
 }

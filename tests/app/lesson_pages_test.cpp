@@ -204,6 +204,14 @@ TEST(LessonPages, EachNumberLinksToItsSetting) {
   }
 }
 
+TEST(LessonPages, NumbersOfAModelOpenTheirMethodsInModel) {
+  const LessonQuestion q = parse_live("model.a.dlogp_median_abs?n=96&policy=all_direct");
+  const Session session = session_of(q);
+  EXPECT_EQ(session.view.workspace, Workspace::model);
+  EXPECT_EQ(session.model.limit, 96);
+  EXPECT_EQ(session.experiment, q.experiment);
+}
+
 /// Views of every kind with all their controls: the language and the lines of the block.
 constexpr std::pair<const char*, const char*> every_view[] = {
     {"recurrence", "scores: 1 3 2 5\nalgorithms: two_pass, flash2\nblock_k: 2\n"},

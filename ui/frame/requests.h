@@ -126,7 +126,7 @@ struct Requests {
   ModelRequest model{};
   bool list_lessons = false;                  ///< fill `LearnInput::lessons` although Learn is not on show
   std::vector<LessonQuestion> lesson;         ///< all questions of the page on screen: `LearnInput::answers`
-  std::optional<LessonQuestion> open_number;  ///< a lesson's number to open in Explore or Train
+  std::optional<LessonQuestion> open_number;  ///< a lesson's number to open in Explore, Train or Model
   bool cancel = false;                        ///< stop the computation
   bool remarks_read = false;                  ///< clear `MessagesInput::remarks`
   std::string error;                          ///< reason why a request failed, for the status bar
