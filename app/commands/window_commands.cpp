@@ -19,6 +19,7 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
+#include "app/words/field_setter.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
 #ifdef ATTOSCOPE_GUI
@@ -174,6 +175,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
 /// Writes the lessons as static pages and prints their names.
 void write_lessons([[maybe_unused]] const LessonsArguments& x, [[maybe_unused]] const Streams& streams) {
 #ifdef ATTOSCOPE_GUI
+  if (x.html.empty()) refuse("--html", x.html, "a directory");
   write_lesson_pages(x.html, streams.out);
 #else
   no_window();

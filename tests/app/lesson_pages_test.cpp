@@ -292,6 +292,7 @@ TEST(LessonPages, DrawEachViewAlone) {
 
 TEST(LessonPages, CommandSaysWhatIsMissing) {
   expect_refused({"lessons"}, 2, "--html is required");
+  expect_refused({"lessons", "--html", ""}, 2, "--html is '', expected a directory");
   expect_refused({"lessons", "--html", "/dev/null/pages"}, 1, "/dev/null: cannot be made a directory");
 }
 
