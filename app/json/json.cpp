@@ -93,7 +93,9 @@ void check_schema(const Parsed& json, std::string_view schema) {
   const std::string expected = ", expected '" + std::string(schema) + "'";
   const auto found = json.is_object() ? json.find("schema") : json.end();
   if (found == json.end()) throw std::runtime_error("has no key 'schema'" + expected);
-  if (*found != schema) throw std::runtime_error("has schema " + quoted_json(*found) + expected);
+  if (*found == schema) return;
+  const std::string shown = found->is_string() ? in_quotes(found->get<std::string>()) : quoted_json(*found);
+  throw std::runtime_error("has schema " + shown + expected);
 }
 
 Json number_json(double x) {

@@ -226,18 +226,19 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
 }
 
 TEST(Session, WhatIsNoSessionIsRefused) {
-  const std::pair<const char*, const char*> bad[] = {{"", "is not JSON"},
-                                                     {"hello", "is not JSON"},
-                                                     {"{\"schema\":", "is not JSON"},
-                                                     {"[]", "has no key 'schema'"},
-                                                     {"{}", "has no key 'schema'"},
-                                                     {"7", "has no key 'schema'"},
-                                                     {R"({"schema":"attoscope.session/0"})", "expected 'attoscope.session/1'"},
-                                                     {R"({"schema":"attoscope.session/x"})", "expected 'attoscope.session/1'"},
-                                                     {R"({"schema":"attoscope.result/2"})", "expected 'attoscope.session/1'"},
-                                                     {R"({"schema":7})", "has schema '7'"},
-                                                     {R"({"schema":"attoscope.session/1","schema":1})", "twice"},
-                                                     {R"({"schema":"attoscope.session/1","x":1e999})", "beyond the range"}};
+  const std::pair<const char*, const char*> bad[] = {
+      {"", "is not JSON"},
+      {"hello", "is not JSON"},
+      {"{\"schema\":", "is not JSON"},
+      {"[]", "has no key 'schema'"},
+      {"{}", "has no key 'schema'"},
+      {"7", "has no key 'schema'"},
+      {R"({"schema":"attoscope.session/0"})", "expected 'attoscope.session/1'"},
+      {R"({"schema":"attoscope.session/x"})", "expected 'attoscope.session/1'"},
+      {R"({"schema":"attoscope.result/2"})", "has schema 'attoscope.result/2', expected"},
+      {R"({"schema":7})", "has schema '7'"},
+      {R"({"schema":"attoscope.session/1","schema":1})", "twice"},
+      {R"({"schema":"attoscope.session/1","x":1e999})", "beyond the range"}};
   for (const auto& [text, sentence] : bad) {
     const TemporaryDirectory scratch;
     std::vector<std::string> remarks;
