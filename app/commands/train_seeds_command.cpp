@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "app/commands/train_command.h"
 #include "app/figures/bundle.h"
+#include "app/papers/named_bundle.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "app/words/field_setter.h"
@@ -13,11 +16,15 @@
 namespace attoscope::app {
 namespace {
 
-/// The records of all seeds, or of the seeds finished before a signal.
-std::vector<TrainRecord> records_of(const TrainArguments& x, const SeedTask& task, std::ostream* terminal) {
+/// The trainings of all seeds, or of the seeds finished before a signal.
+struct SeedTrainings {
+  std::vector<TrainRecord> records;
+  std::vector<WeightDigest> digests;
+};
+SeedTrainings trainings_of(const TrainArguments& x, const SeedTask& task, std::ostream* terminal) {
   const Interrupts interrupts;
   ProgressLine line(terminal);
-  std::vector<TrainRecord> records;
+  SeedTrainings found;
   for (int i = 0, step = 0; i < task.seeds; ++i, step = 0) {
     const auto stepped = [&] {
       ++step;
@@ -29,12 +36,15 @@ std::vector<TrainRecord> records_of(const TrainArguments& x, const SeedTask& tas
                                .steps = task.until,
                                .threads = task.threads};
     try {
-      records.push_back(trained(at_seed(task.plan, i), options).record);
+      Trained t = trained(at_seed(task.plan, i), options);
+      const std::string before = fmt::format("seed {}: ", t.record.plan.recipe.seed);
+      std::ranges::move(weight_digests(t, before), std::back_inserter(found.digests));
+      found.records.push_back(std::move(t.record));
     } catch (const Stopped&) {
       break;
     }
   }
-  return records;
+  return found;
 }
 
 /// The reason for missing numbers, in a sentence; "" if none are.
@@ -45,14 +55,34 @@ std::string missing(const std::vector<TrainRecord>& records, const SeedTask& tas
   return fmt::format("stopped after {} of {} seeds", records.size(), task.seeds);
 }
 
+/// The JSON that reproduces the figure: its plan and the number of seeds, or all bands if these do not suffice (unfinished).
+Json reproduction(const SeedTrainings& found, const SeedTask& task, const Figure& figure) {
+  const bool finished = static_cast<int>(found.records.size()) == task.seeds && task.until >= task.plan.recipe.steps;
+  if (!finished) return seeds_json(found.records);
+  AskedFigure asked;
+  asked.name = figure.name;
+  asked.plan = found.records[0].plan;
+  asked.plan_seeds = task.seeds;
+  asked.digests = found.digests;
+  Json json = asked_json(asked);
+  json["caption"] = figure.caption;
+  return json;
+}
+
 /// Writes all files together. Returns a sentence if there is no picture, else "".
-std::string write_files(const TrainArguments& x, const std::vector<TrainRecord>& records) {
+std::string write_files(const TrainArguments& x, const SeedTask& task, const SeedTrainings& found) {
+  const std::vector<TrainRecord>& records = found.records;
   StagedFiles files;
   if (!x.json.empty() && x.json != "-") files.add(x.json, json_text(seeds_json(records), -1));
   if (!x.csv.empty() && x.csv != "-") files.add(x.csv, seeds_csv(records));
   std::string no_picture;
-  if (!x.figure.empty())
-    no_picture = stage_bundle(files, x.figure, in_style(seeds_figure(records), typed_style(x.style)), seeds_json(records));
+  if (!x.figure.empty()) {
+    const FigureStyle style = typed_style(x.style);
+    const Figure figure = in_style(seeds_figure(records), style);
+    Json json = reproduction(found, task, figure);
+    json["print"] = style_json(style);
+    no_picture = stage_bundle(files, x.figure, figure, json);
+  }
   files.commit();
   return no_picture;
 }
@@ -60,14 +90,15 @@ std::string write_files(const TrainArguments& x, const std::vector<TrainRecord>&
 }  // namespace
 
 void train_seeds(const TrainArguments& x, const SeedTask& task, const Streams& streams) {
-  const std::vector<TrainRecord> records = records_of(x, task, streams.terminal);
+  const SeedTrainings found = trainings_of(x, task, streams.terminal);
+  const std::vector<TrainRecord>& records = found.records;
   if (records.empty()) throw std::runtime_error("stopped before the first of " + std::to_string(task.seeds) + " seeds");
   if (x.json == "-")
     streams.out << json_text(seeds_json(records), -1);
   else
     streams.out << (x.csv == "-" ? seeds_csv(records) : seeds_report(records));
   streams.out << std::flush;
-  const std::string no_picture = write_files(x, records), why = missing(records, task);
+  const std::string no_picture = write_files(x, task, found), why = missing(records, task);
   if (!why.empty()) throw std::runtime_error(why);
   if (!no_picture.empty()) throw std::runtime_error(no_picture);
 }

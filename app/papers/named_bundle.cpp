@@ -1,11 +1,13 @@
 #include "app/papers/named_bundle.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
 #include "app/json/settings_json.h"
+#include "app/train/train_seeds.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
 #include "app/words/field_setter.h"
@@ -24,8 +26,10 @@ const FromModel* model_of(const AskedFigure& asked) { return std::get_if<FromMod
 FromSweeps sweeps_of(const AskedFigure& asked) { return std::get<FromSweeps>(named_figure(asked.name).made); }
 
 std::vector<FigureTraining> trainings_of(const AskedFigure& asked) {
-  if (asked.plan) return {{"", *asked.plan}};
-  return training_of(asked)->trainings(asked.settings);
+  if (!asked.plan) return training_of(asked)->trainings(asked.settings);
+  std::vector<FigureTraining> all;
+  for (int i = 0; i < std::max(1, asked.plan_seeds); ++i) all.push_back({"", at_seed(*asked.plan, i)});
+  return all;
 }
 
 Json digests_json(const std::vector<WeightDigest>& digests) {
@@ -71,10 +75,19 @@ Json reproduction(const AskedFigure& asked, const Figure& figure) {
   return json;
 }
 
-/// "b", or "seed 2, a - exact: b" if the figure has several trainings.
-std::string run_name(const AskedFigure& asked, const FigureTraining& training, const RunPlan& run) {
-  if (asked.plan) return run.name;
-  return "seed " + std::to_string(training.plan.recipe.seed) + ", " + training.line + ": " + run.name;
+/// The words before a run's name: none, or "seed 2: " or "seed 2, a - exact: " if the figure has several trainings.
+std::string before_run(const AskedFigure& asked, const FigureTraining& training) {
+  if (asked.plan && asked.plan_seeds == 0) return "";
+  return "seed " + std::to_string(training.plan.recipe.seed) + (asked.plan ? "" : ", " + training.line) + ": ";
+}
+
+Figure drawn(const AskedFigure& asked, const std::vector<FigureRecord>& records) {
+  const FromTraining& made = *training_of(asked);
+  if (!asked.plan) return made.draw_all(asked.settings, records);
+  if (asked.plan_seeds == 0) return made.draw(records[0].record);
+  std::vector<TrainRecord> seeds;
+  for (const FigureRecord& r : records) seeds.push_back(r.record);
+  return seeds_figure(seeds);
 }
 
 MadeFigure made_of_training(const AskedFigure& asked, const FigureWork& work) {
@@ -86,14 +99,11 @@ MadeFigure made_of_training(const AskedFigure& asked, const FigureWork& work) {
   std::vector<FigureRecord> records;
   for (const FigureTraining& training : trainings_of(asked)) {
     Trained t = trained(training.plan, options);
-    const std::vector<std::uint64_t> digests = digests_of(t);
-    for (std::size_t i = 0; i < digests.size(); ++i)
-      again.digests.push_back({run_name(asked, training, t.record.runs[i].run), digests[i]});
+    std::ranges::move(weight_digests(t, before_run(asked, training)), std::back_inserter(again.digests));
     records.push_back({training.line, std::move(t.record)});
   }
   if (again.plan) again.plan = records[0].record.plan;
-  const FromTraining& made = *training_of(asked);
-  Figure figure = again.plan ? made.draw(records[0].record) : made.draw_all(asked.settings, records);
+  Figure figure = drawn(again, records);
   Json json = reproduction(again, figure);
   return {std::move(figure), std::move(json), changed_weights(asked.digests, again.digests)};
 }
@@ -118,13 +128,21 @@ Json asked_json(const AskedFigure& asked) {
     json["plan"] = train_plan_json(*asked.plan);
   else
     json.update(Json{{"policy", s.policy}, {"all_policies", s.all_policies}, {"n", s.n}, {"d", s.d}, {"seeds", s.seeds}});
+  if (asked.plan_seeds > 0) json["plan_seeds"] = asked.plan_seeds;
   if (asked.plan || !asked.digests.empty()) json["digests"] = digests_json(asked.digests);
   return json;
 }
 
+std::vector<WeightDigest> weight_digests(const Trained& trained, const std::string& before) {
+  const std::vector<std::uint64_t> digests = digests_of(trained);
+  std::vector<WeightDigest> all;
+  for (std::size_t i = 0; i < digests.size(); ++i) all.push_back({before + trained.record.runs[i].run.name, digests[i]});
+  return all;
+}
+
 AskedFigure parse_asked_figure(const std::string& text) {
   constexpr int deepest = 8;
-  constexpr std::size_t most_runs = 1000;
+  constexpr std::size_t most_runs = 16 * ui::max_train_seeds;
   const nlohmann::json json = parse_json(text, deepest);
   check_schema(json, figure_schema);
   AskedFigure asked;
@@ -137,6 +155,7 @@ AskedFigure parse_asked_figure(const std::string& text) {
     plan.with_exact = false;  // older figures have neither this key nor this run
     plan.recipe.held_out = 0;
     all.push_back({"plan", settings(plan)});
+    all.push_back({"plan_seeds", &asked.plan_seeds, {0, ui::max_train_seeds}});
   }
   read_settings(json, "", all, remarks, {"schema", "version", "caption", "print"});
   if (!remarks.empty()) throw std::runtime_error(remarks[0]);

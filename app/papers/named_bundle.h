@@ -12,6 +12,7 @@
 #include "app/figures/bundle.h"
 #include "app/papers/named.h"
 #include "app/sweep/point_cache.h"
+#include "app/train/trained.h"
 
 namespace attoscope::app {
 
@@ -28,6 +29,7 @@ struct AskedFigure {
   std::string name;
   ui::FigureSettings settings{};
   std::optional<TrainPlan> plan{};      ///< plan of a training; none: from the settings
+  int plan_seeds = 0;                   ///< trainings of the plan at this many seeds, drawn as bands; 0: its own seed alone
   std::vector<WeightDigest> digests{};  ///< digests of the training when first drawn; empty: unknown
 
   friend bool operator==(const AskedFigure&, const AskedFigure&) = default;
@@ -44,6 +46,8 @@ void validate(const AskedFigure& asked);
 
 /// `attoscope.figure/1`: the JSON that `parse_asked_figure` reads.
 Json asked_json(const AskedFigure& asked);
+/// The digests of a training; `before` comes before the name of each run.
+std::vector<WeightDigest> weight_digests(const Trained& trained, const std::string& before = {});
 /// Parses `asked_json`. Throws std::runtime_error in a sentence on the first invalid field.
 AskedFigure parse_asked_figure(const std::string& text);
 

@@ -103,7 +103,7 @@ void load_figures(std::string_view bytes) {
 }
 
 std::vector<std::string> figure_texts() {
-  AskedFigure trained{.name = "training", .plan = default_train_plan(), .digests = {{"a", 1}, {"b", 2}}};
+  AskedFigure trained{.name = "training", .plan = default_train_plan(), .plan_seeds = 2, .digests = {{"a", 1}, {"b", 2}}};
   Json plot{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"plot", "heat_map"}, {"caption", "c"}};
   plot["digests"] = {{"golden", hex16(1)}, {"a", hex16(2)}, {"b", hex16(3)}};
   plot["session"] = Json::parse(session_text(Session()));

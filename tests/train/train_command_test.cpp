@@ -306,6 +306,20 @@ TEST_F(TrainCommand, TheFigureOfSeedsHasTheTypedStyle) {
   EXPECT_THAT(bytes_of_file(scratch_ / "f.gp"), HasSubstr("font 'Times,9' size 3.3"));
 }
 
+TEST_F(TrainCommand, TheFigureOfSeedsIsDrawnAgainFromItsJson) {
+  attoscope(tiny({"--seeds", "2", "--figure", scratch_ / "f.svg", "--columns", "1"}));
+  const nlohmann::json json = json_of_file(scratch_ / "f.json");
+  EXPECT_EQ(json["plan_seeds"], 2);
+  EXPECT_THAT(json["caption"].get<std::string>(), HasSubstr("mean, least and greatest over 2 seeds"));
+  EXPECT_EQ(json["plan"]["recipe"]["seed"], 1);
+  ASSERT_EQ(json["digests"].size(), 6U);
+  EXPECT_EQ(json["digests"][3]["run"], "seed 2: a");
+  const Outcome again = attoscope({"figure", scratch_ / "f.json", "--out", scratch_ / "again.svg", "--quiet"});
+  EXPECT_THAT(again.err, ::testing::Not(HasSubstr("are not those")));
+  EXPECT_EQ(bytes_of_file(scratch_ / "again.csv"), bytes_of_file(scratch_ / "f.csv"));
+  EXPECT_EQ(bytes_of_file(scratch_ / "again.json"), bytes_of_file(scratch_ / "f.json"));
+}
+
 TEST_F(TrainCommand, SeedsAreNoSingleTraining) {
   for (const char* const option : {"--checkpoint", "--resume", "--save"})
     expect_refused(tiny({"--seeds", "2", option, scratch_ / "c"}), 2,
