@@ -158,15 +158,13 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
                      layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
 }
 
-/// Gradients with usual names in the one file of --input that has Q, K, V and O; empty if they cannot be judged.
-std::optional<GradientFiles> gradients_beside(const JudgeArguments& x, const JudgedFiles& files) {
+/// Gradients with usual names in the one file of --input that has Q, K, V and O; none if they cannot be judged.
+GradientSpecs gradients_beside(const JudgeArguments& x, const JudgedFiles& files) {
   const CallFiles& call = files.files();
   const bool one_call = call.layers().size() == 1 || call.layers().front().sequence >= 0;
   const TensorSpec input = x.input;
   if (x.input.empty() || !is_single_file(input.files()) || !one_call || call.is_paged()) return {};
-  const GradientSpecs found = gradients_in(input);
-  if (found.d_o.empty() || !found.any_judged()) return {};
-  return std::optional<GradientFiles>(std::in_place, found, call);
+  return gradients_in(input);
 }
 
 /// True if an option names a gradient.
@@ -175,11 +173,14 @@ bool names_gradients(const JudgeArguments& x) {
                              [&](const FileOption& o) { return o.file != &GradientSpecs::lse && !(x.*o.file).empty(); });
 }
 
-/// Opened files of the gradients; empty if there are none.
+/// Opened files of the gradients; empty if there are none. An option replaces one tensor of the file of --input.
 std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const JudgedFiles& files) {
-  if (!names_gradients(x)) return gradients_beside(x, files);
-  if (!x.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
-  return std::optional<GradientFiles>(std::in_place, x, files.files());
+  GradientSpecs all = gradients_beside(x, files);
+  if (!names_gradients(x) && (all.d_o.empty() || !all.any_judged())) return {};
+  for (const FileOption& o : gradient_options)
+    if (!(x.*o.file).empty()) all.*static_cast<std::string GradientSpecs::*>(o.file) = x.*o.file;
+  if (!all.any_judged()) throw std::invalid_argument("--dq, --dk, --dv and --dsink are missing: expected a gradient to judge");
+  return std::optional<GradientFiles>(std::in_place, all, files.files());
 }
 
 /// Judges the gradients. If no option names them and they cannot be judged, returns nothing, and `call` gets a sentence.

@@ -252,5 +252,15 @@ TEST(JudgeGradients, ThoseOfJaxAreRoundedAsItRounds) {
                     EndsWith("each operation of its softmax, P, dP and dS are rounded to bf16, as in JAX.")));
 }
 
+/// An option replaces one tensor of the file of --input; the others are judged as without it.
+TEST(JudgeGradients, AnOptionReplacesOneTensorOfTheFile) {
+  const std::string file = "tests/data/jax/bf16_causal.safetensors";
+  const std::vector<std::string> command{"judge", "--mask", "causal", "--input", file};
+  expect_holds(json_of(with(command, {"--dk", file + ":dq"}), 3)["gradients"],
+               R"([{"tensor": "dq", "verdict": "rounded"}, {"tensor": "dk", "verdict": "wrong"},
+                   {"tensor": "dv", "verdict": "rounded"}])");
+  EXPECT_EQ(json_of(with(command, {"--dq", file + ":dq"}))["gradients"].size(), 3u);
+}
+
 }  // namespace
 }  // namespace attoscope::testing::judge_gradients_test
