@@ -187,9 +187,13 @@ std::optional<GradientFiles> gradient_files(const JudgeArguments& x, const Judge
 std::optional<CallGradients> judged_gradients(const JudgeArguments& x, const GradientFiles& given, const JudgedFiles& files,
                                               CallJudgement& call, int threads) {
   try {
-    return judged(threads, [&](const Options& o) { return judge_gradients_of(given, question_of(x, files), call, o); });
+    CallGradients found =
+        judged(threads, [&](const Options& o) { return judge_gradients_of(given, question_of(x, files), call, o); });
+    if (!found.incomparable.empty()) throw UnjudgedGradients(found.incomparable);
+    return found;
   } catch (const UnjudgedGradients& error) {
-    if (names_gradients(x)) throw;
+    if (names_gradients(x))
+      throw std::runtime_error(fmt::format("{}; O by itself is {}", error.what(), call.rounded() ? "rounded" : "wrong"));
     std::string& second = call.sentences[1];
     second += fmt::format("{}The gradients in {} are not judged: {}.", second.empty() ? "" : " ", x.input, error.what());
     return {};
@@ -214,7 +218,6 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
     if (std::string advice = other_reading(x, sources, files, threads); !advice.empty()) call.sentences[2] = std::move(advice);
   std::optional<CallGradients> gradients;
   if (given) gradients = judged_gradients(x, *given, files, call, threads);
-  if (gradients && !gradients->incomparable.empty()) throw std::runtime_error(gradients->incomparable);
   if (gradients) call.sentences = with_gradients(call, *gradients);
   std::optional<CallLse> lse;
   if (given_lse)

@@ -1,5 +1,6 @@
 // `attoscope judge --do --dq --dk --dv`: right gradients pass, mistakes are named, and files that do not fit are refused.
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -191,11 +192,12 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
 /// O is V, whose rows are all alike.
 TEST(JudgeGradients, ThoseBesideTheTensorsDoNotPreventTheVerdictOnO) {
   const TemporaryDirectory scratch;
-  const auto judged = [&](const char* type, const std::string& bytes, const std::vector<std::string>& more) {
+  const auto judged = [&](const char* type, const std::string& bytes, const std::vector<std::string>& more,
+                          bool has_nan = false) {
     const std::string sizes = "[2,2,32,16]";
     const std::vector<FileTensor> tensors = alike(type, sizes, bytes,
                                                   {{"o", type, sizes, bytes},
-                                                   {"do", type, sizes, bytes},
+                                                   {"do", type, sizes, has_nan ? raw(std::vector<float>(2048, NAN)) : bytes},
                                                    {"dq", type, sizes, bytes},
                                                    {"sinks", "F32", "[2]", raw(std::vector<float>{-100, -100})},
                                                    {"dsink", "F32", "[2]", raw(std::vector<float>{0, 0})}});
@@ -203,13 +205,15 @@ TEST(JudgeGradients, ThoseBesideTheTensorsDoNotPreventTheVerdictOnO) {
     const json told = json_of(with({"judge", "--input", file}, more));
     EXPECT_FALSE(told.contains("gradients"));
     EXPECT_THAT(told["sentences"][1].get<std::string>(), HasSubstr("The gradients in " + file + " are not judged: "));
-    expect_refused(with({"judge", "--input", file, "--do", file, "--dq", file, "--dsink", file}, more), 1, "attoscope: ");
+    expect_refused(with({"judge", "--input", file, "--do", file, "--dq", file, "--dsink", file}, more), 1,
+                   "; O by itself is rounded");
     return told["sentences"][1].get<std::string>();
   };
   const std::string thirds = raw(std::vector<double>(2048, 1.0 / 3)), ones = raw(std::vector<float>(2048, 1));
   EXPECT_THAT(judged("F64", thirds, {}), HasSubstr("D is fp64, expected fp32, bf16 or fp16"));
   EXPECT_THAT(judged("F32", ones, {"--format", "tf32"}), HasSubstr("D is tf32, expected fp32, bf16 or fp16"));
   EXPECT_THAT(judged("F32", ones, {"--format", "bf16", "--head", "0"}), HasSubstr("dSink is the sum over all batches"));
+  EXPECT_THAT(judged("F32", ones, {"--format", "bf16"}, true), HasSubstr("is NaN or infinite even in fp64"));
 }
 
 /// Gradients of PyTorch's autograd (tests/data/pytorch): all pass, and the verdict describes their rounding.
