@@ -183,17 +183,19 @@ std::string followed_kernel(const ExperimentOptions& x, const std::vector<Axis>&
   return has_rows ? "" : *x.like;
 }
 
-/// Typed values of tau, for `Sweep::set`: a varied main format would replace them by its usual tau.
-std::vector<std::string> typed_taus(const ExperimentOptions& x, const std::vector<Axis>& axes) {
-  if (!varies(axes, "format") && !varies(axes, "mantissa_bits") && !varies(axes, "exponent_bits")) return {};
-  std::vector<std::string> taus;
-  if (const std::string* const tau = x.find("tau")) taus.push_back("a.tau=" + *tau);
-  for (const std::string& setting : x.set)
-    if (setting.starts_with("a.tau=") || setting.starts_with("b.tau=")) taus.push_back(setting);
-  std::erase_if(taus, [&](const std::string& setting) {
-    return varies(axes, setting.substr(0, 5)) || (setting.starts_with("a.") && varies(axes, "tau"));
+/// Typed settings of the methods that a varied parameter would replace, for `Sweep::set`.
+std::vector<std::string> replaced_settings(const ExperimentOptions& x, const std::vector<Axis>& axes) {
+  std::vector<std::string> typed;
+  for (const auto& [key, path] : {std::pair{"tau", "a.tau"},
+                                  {"gradient", "a.gradient"},
+                                  {"baseline_gradient", "b.gradient"},
+                                  {"gradient_order", "a.grad.order"}})
+    if (const std::string* const value = x.find(key)) typed.push_back(path + ("=" + *value));
+  typed.insert(typed.end(), x.set.begin(), x.set.end());
+  std::erase_if(typed, [&](const std::string& setting) {
+    return std::ranges::none_of(axes, [&](const Axis& axis) { return replaces(axis.key, setting); });
   });
-  return taus;
+  return typed;
 }
 
 /// Throws if the figure cannot be the map that is asked for.
@@ -207,7 +209,7 @@ void check_heat_map(const SweepArguments& x, const Sweep& s) {
 Sweep sweep_of(const SweepArguments& x, SessionRemarks& about) {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, about) : sweep_of_axes(x, about);
   s.like = followed_kernel(x.base, s.axes);
-  s.set = typed_taus(x.base, s.axes);
+  s.set = replaced_settings(x.base, s.axes);
   if (x.measure) s.measure = parse_measure(*x.measure);
   if (is_of_backward(s.measure)) s.base = with_backward(std::move(s.base));
   point_count(s);

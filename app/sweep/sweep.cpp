@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <stdexcept>
 #include <utility>
 
@@ -108,8 +109,8 @@ void check_repetitions(const Sweep& s) {
         "a sweep over seeds draws other Q, K and V than those of the loaded output, expected one seed, or --input FILE");
 }
 
-/// Sets these values of the axes, parameters of lower rank first, with the tiles that follow them, and then what stays; calls
-/// varied(axis, problem before) after each axis.
+/// Sets these values of the axes, parameters of lower rank first, with the tiles that follow them and the settings that they
+/// replace; calls varied(axis, problem before) after each axis.
 template <class F>
 void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F varied) {
   const bool second_first = s.axes.size() == 2 && axis_key(s.axes[1].key).rank < axis_key(s.axes[0].key).rank;
@@ -119,9 +120,10 @@ void set_values(Experiment& e, const Sweep& s, const std::array<int, 2>& at, F v
     vary(e, s.axes[i].key, s.axes[i].values[static_cast<std::size_t>(at[i])]);
     if (!s.like.empty() && (s.axes[i].key == "d" || s.axes[i].key == "mask"))
       e = with_tiles_of(std::move(e), kernel_preset(s.like));
+    for (const std::string& setting : s.set)
+      if (replaces(s.axes[i].key, setting)) apply_setting(e, setting);
     varied(s.axes[i], before);
   }
-  for (const std::string& setting : s.set) apply_setting(e, setting);
 }
 
 }  // namespace
@@ -202,6 +204,24 @@ std::string title_of(const Measure& measure) {
   return (p.who == "a_minus_b" ? difference_title(title, tensor.empty() ? "outputs" : "gradients")
                                : title + ", " + std::string(p.who)) +
          (p.over_golden ? " / RMS of golden" + (tensor.empty() ? "" : " " + tensor) : "");
+}
+
+bool replaces(std::string_view axis, std::string_view setting) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> keys) {
+    return std::ranges::find(keys, axis) != keys.end();
+  };
+  const std::string_view path = setting.substr(0, setting.find('=')), side = path.substr(0, 2),
+                         field = path.substr(side.size());
+  const bool of_gradient = attoscope::is_of_backward(path);
+  if (is_one_of({"format", "mantissa_bits", "exponent_bits"})) return field == "tau";
+  if (is_one_of({"d", "mask"})) return of_gradient;
+  if (axis == "gradient") return of_gradient && side == "a." && field != "gradient";
+  if (axis == "baseline_gradient") return of_gradient && side == "b." && field != "gradient";
+  const bool of_a = is_one_of({"policy", "a.policy", "algorithm", "a.algorithm"}),
+             of_b = is_one_of({"baseline", "b.policy", "b.algorithm"});
+  Method method;
+  const bool of_policy = of_gradient || find(settings(method), "precision." + std::string(field)) != nullptr;
+  return of_policy && ((of_a && side == "a.") || (of_b && side == "b."));
 }
 
 std::string why_no_seeds(const Sweep& s) {

@@ -161,7 +161,7 @@ struct Sweep {
   Repeats over{};
   Measure measure{"a.mean_abs"};
   std::string like{};              ///< kernel whose tiles a has at every varied d and mask; "": its tiles stay
-  std::vector<std::string> set{};  ///< settings of a method that no axis changes, as of `--set`: "a.tau=8"
+  std::vector<std::string> set{};  ///< settings of a method that axes replace and that stay, as of `--set`: "a.tau=8"
   std::vector<UsedHead> heads{};   ///< heads that repetitions use; empty for seeds, or if not looked up
 
   friend bool operator==(const Sweep&, const Sweep&) = default;
@@ -176,6 +176,10 @@ struct PointPlace {
   std::array<int, 2> at{};  ///< index of each axis' value
   int seed = 0;             ///< the repetition, 0 .. seeds - 1
 };
+
+/// True if a value of this axis replaces what a setting of a method has set: a main format replaces "a.tau=8", d and mask the
+/// tiles of "a.gradient=grad_fa3", a policy "a.O=fp32".
+bool replaces(std::string_view axis, std::string_view setting);
 
 /// One sentence on why seeds change no point; "" if they change one.
 std::string why_no_seeds(const Sweep& sweep);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/json/settings_json.h"
+#include "app/session/experiment_options.h"
 #include "app/session/session.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/words/numbers.h"
@@ -93,6 +94,8 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
     for (const nlohmann::json& axis : json.at("vary")) sweep.axes.push_back(parse_axis(axis.get<std::string>()));
     for (const nlohmann::json& setting : json.value("set", nlohmann::json::array()))
       sweep.set.push_back(setting.get<std::string>());
+    Experiment with_set = sweep.base;
+    for (const std::string& setting : sweep.set) apply_setting(with_set, setting);  // throws for one that cannot be set
     point_count(sweep);
   } catch (const nlohmann::json::exception&) {
     throw std::runtime_error("vary is missing, or it or set is no list of texts such as \"block_k=16:1024:x2\"");

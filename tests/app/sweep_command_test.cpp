@@ -169,6 +169,31 @@ TEST(SweepCommand, TilesOfAWholeKernelFollowAVariedDAndMask) {
   succeed(words("sweep --like sage2 --n 64 --block-k 32 --vary d=8,16 --no-cache --quiet"));  // its tiles follow nothing
 }
 
+TEST(SweepCommand, TilesOfABackwardPassFollowAVariedD) {
+  const auto run = [](const std::string& more) -> double {
+    return json_of(words("run --n 256 --d 192 --gradient grad_fa3 " + more))["backward"]["a"]["dq"]["mean_abs"];
+  };
+  const auto sweep = [](const std::string& more) {
+    return json_of(words("sweep --n 256 --vary d=64,192 --measure a.dq.mean_abs --no-cache --quiet " + more))["rows"];
+  };
+  const std::string order = "--gradient-order ascending", tiles = "--set a.grad.block_q=128 --set a.grad.block_k=128";
+  ASSERT_NE(run(""), run(tiles)) << "tiles of d 64";
+  ASSERT_NE(run(""), run(order));
+  for (const std::string& more : {std::string(), order, tiles})
+    EXPECT_DOUBLE_EQ(sweep("--gradient grad_fa3 " + more)[1]["mean"], run(more)) << more;
+  EXPECT_DOUBLE_EQ(sweep("--vary gradient=grad_hw,grad_fa3 --gradient grad_exact " + order)[3]["mean"], run(order));
+}
+
+TEST(SweepCommand, ARoundingThatIsSetStaysWhereThePolicyIsVaried) {
+  const auto mean = [](const std::string& policy) -> double {
+    return json_of(words("run --n 64 --set a.O=fp32 --policy " + policy))["a"]["mean_abs"];
+  };
+  const nlohmann::json rows = json_of(words("sweep --n 64 --vary policy=hw,tile --set a.O=fp32 --no-cache --quiet"))["rows"];
+  ASSERT_NE(mean("tile"), double{json_of(words("run --n 64 --policy tile"))["a"]["mean_abs"]});
+  EXPECT_DOUBLE_EQ(rows[0]["mean"], mean("hw"));
+  EXPECT_DOUBLE_EQ(rows[1]["mean"], mean("tile"));
+}
+
 TEST(SweepCommand, WrongUsageIsOneSentence) {
   const OwnCache own;
   for (const auto& [more, what] : std::vector<std::pair<std::vector<std::string>, std::string>>{

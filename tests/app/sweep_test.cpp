@@ -246,6 +246,7 @@ TEST(SweepJson, RoundTripAndRemarks) {
        {"", "[]", "{}", R"({"schema":"attoscope.sweep/1"})", R"({"schema":"attoscope.sweep/1","vary":[7]})",
         R"({"schema":"attoscope.sweep/1","vary":["n=1:2:3:4"]})",
         R"({"schema":"attoscope.sweep/1","vary":["n=1:2"],"set":[8]})",
+        R"({"schema":"attoscope.sweep/1","vary":["n=1:2"],"set":["a.taw=8"]})",
         R"({"schema":"attoscope.sweep/1","vary":["n=1:2"],"like":"fa5"})"})
     EXPECT_FALSE(sentence_of<std::exception>([&] { parse_sweep(text, remarks); }).empty()) << text;
 }
