@@ -99,9 +99,9 @@ class ScalingReader {
 
 std::string why_not_stored(const Scaling& s, ScaledTensor t, const std::string& what) {
   if (s.scale == ScaleFormat::e8m0_scale && s.rule == ScaleRule::amax)
-    return what + " has scales e8m0, powers of two, expected floor or ceil beside them";
-  if (s.shifts) return what + " has shift, which only P can have";
-  if (s.granularity == Granularity::thread && t == ScaledTensor::V) return what + " has thread, which only Q and K can have";
+    return what + ", whose scales are powers of two: expected floor or ceil beside e8m0";
+  if (s.shifts) return what + ", but only P can have shift";
+  if (s.granularity == Granularity::thread && t == ScaledTensor::V) return what + ", but only Q and K can have thread";
   return "";
 }
 
@@ -109,26 +109,26 @@ std::string why_not_stored(const Scaling& s, ScaledTensor t, const std::string& 
 std::string why_not_over_all_heads(const Scalings& s, ScaledTensor t, const std::string& what) {
   const bool changed = t == ScaledTensor::V ? s.smooth_V : s.hadamard || (t == ScaledTensor::K ? s.smooth_K : s.smooth_Q > 0);
   if (s[t].granularity != Granularity::tensor || !changed) return "";
-  return what + " has tensor, the largest of all heads as they are given: expected neither hadamard nor smoothing of it";
+  return what + ", by the largest of all heads as they are given: expected neither hadamard nor smoothing of it";
 }
 
 std::string why_not_scaled_P(const Method& m, const std::string& what) {
   const Scaling& P = m.scaling.P;
   if (normalises_P(m.algorithm))
-    return what + " needs an algorithm that divides by l at the end, not " + std::string(name(m.algorithm));
-  if (P.element.kind == Element::Kind::integer) return what + " has an integer element, expected a float such as e4m3 or e2m1";
-  if (m.precision.sum_rounded_P) return what + " scales P, and l sums rounded P: expected sum_rounded_P to be off";
-  if (P.in_operand || P.added != 0 || P.most != 0) return what + " has to:, plus: or most:, which only Q, K and V can have";
+    return what + ", which needs an algorithm that divides by l at the end, not " + std::string(name(m.algorithm));
+  if (P.element.kind == Element::Kind::integer) return what + ", of an integer element: expected a float such as e4m3 or e2m1";
+  if (m.precision.sum_rounded_P) return what + ", and l sums rounded P: expected sum_rounded_P to be off";
+  if (P.in_operand || P.added != 0 || P.most != 0) return what + ", but only Q, K and V can have to:, plus: or most:";
   if (P.scale == ScaleFormat::nvfp4_scale)
-    return what + " has nvfp4, whose scale needs the whole P at once, expected e4m3 with a factor";
+    return what + ", but the scale of nvfp4 needs the whole P at once: expected e4m3 with a factor";
   if (P.granularity == Granularity::tensor)
-    return what + " has tensor, but P of other heads is never known: expected xF or block:16, block:32 or block:64";
+    return what + ", but P of other heads is never known: expected xF or block:16, block:32 or block:64";
   if (P.granularity == Granularity::head)
-    return P.rule == ScaleRule::fixed ? "" : what + " has no factor, expected xF, as in e4m3/x256/shift";
+    return P.rule == ScaleRule::fixed ? "" : what + ", which has no factor: expected xF, as in e4m3/x256/shift";
   if (P.granularity != Granularity::block || P.block > 64 || 64 % P.block != 0)
-    return what + " has " + std::string(name(P.granularity)) + ", expected xF or block:16, block:32 or block:64";
+    return what + ", expected xF or block:16, block:32 or block:64";
   if (P.scale == ScaleFormat::e8m0_scale && P.rule == ScaleRule::amax)
-    return what + " has scales e8m0, powers of two, expected floor or ceil beside them";
+    return what + ", whose scales are powers of two: expected floor or ceil beside e8m0";
   return "";
 }
 

@@ -75,7 +75,7 @@ void check_scaling(const Scaling& s, const std::string& path) {
   } catch (const std::invalid_argument&) {
     // expected: below
   }
-  refuse(path, text, std::string(scalings_expected));
+  refuse(path, text + " with the rule " + std::string(scale_rule_names[s.rule]), std::string(scalings_expected));
 }
 
 void check_value(const Setting& s, const std::string& path) {

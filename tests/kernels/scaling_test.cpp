@@ -296,7 +296,10 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
     return [=](Experiment& e) { e.a.scaling[t] = parse_scaling(text); };
   };
   EXPECT_EQ(why(set(ScaledTensor::K, "int8/token")), "");
-  EXPECT_THAT(why(set(ScaledTensor::K, "int8/token/e8m0")), HasSubstr("expected floor or ceil"));
+  EXPECT_EQ(why(set(ScaledTensor::K, "int8/token/e8m0")),
+            "a.scaling: K is int8/token/e8m0, whose scales are powers of two: expected floor or ceil beside e8m0");
+  EXPECT_THAT(why([](Experiment& e) { e.a.scaling.Q = with_part(parse_scaling("e4m3/head/x16"), "rule", "amax"); }),
+              HasSubstr("scaling.Q is e4m3/head/x16 with the rule amax, expected off, or an element"));
   EXPECT_THAT(why(set(ScaledTensor::V, "int8/thread:32")), HasSubstr("only Q and K can have"));
   EXPECT_THAT(why(set(ScaledTensor::P, "int8/x127")), HasSubstr("expected a float"));
   EXPECT_THAT(why(set(ScaledTensor::P, "e4m3/token")), HasSubstr("expected xF or block"));
