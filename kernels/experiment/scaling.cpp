@@ -101,6 +101,8 @@ std::string why_not_stored(const Scaling& s, ScaledTensor t, const std::string& 
   if (s.scale == ScaleFormat::e8m0_scale && s.rule == ScaleRule::amax)
     return what + ", whose scales are powers of two: expected floor or ceil beside e8m0";
   if (s.shifts) return what + ", but only P can have shift";
+  if (s.granularity == Granularity::block && s.factor != 1)
+    return what + ", but only P has a factor beside the scales of its blocks: expected no x" + shortest(s.factor);
   if (s.granularity == Granularity::thread && t == ScaledTensor::V) return what + ", but only Q and K can have thread";
   return "";
 }

@@ -298,6 +298,8 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
   EXPECT_EQ(why(set(ScaledTensor::K, "int8/token")), "");
   EXPECT_EQ(why(set(ScaledTensor::K, "int8/token/e8m0")),
             "a.scaling: K is int8/token/e8m0, whose scales are powers of two: expected floor or ceil beside e8m0");
+  EXPECT_EQ(why(set(ScaledTensor::Q, "e4m3/block:16/x4")),
+            "a.scaling: Q is e4m3/block:16/x4, but only P has a factor beside the scales of its blocks: expected no x4");
   EXPECT_THAT(why([](Experiment& e) { e.a.scaling.Q = with_part(parse_scaling("e4m3/head/x16"), "rule", "amax"); }),
               HasSubstr("scaling.Q is e4m3/head/x16 with the rule amax, expected off, or an element"));
   EXPECT_THAT(why(set(ScaledTensor::V, "int8/thread:32")), HasSubstr("only Q and K can have"));
