@@ -6,6 +6,7 @@
 
 #include "app/tensors/head_layout.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -67,7 +68,7 @@ GradientFiles::Parts GradientFiles::open(const std::string& spec, const char* op
   const CallFiles::Layer& layer = call_.layers().front();
   const bool is_packed = layer.sequence >= 0;
   refuse_shape(tensor.tensor.tensor,
-               "a shape like " + like + ": " + std::to_string(is_packed ? heads : layer.q.batch * heads) + " heads of " +
+               "a shape like " + like + ": " + counted(is_packed ? heads : layer.q.batch * heads, "head") + " of " +
                    (is_packed ? "all tokens" : std::to_string(part == 0 ? layer.q.n : layer.k.n)) + " x " + std::to_string(d));
 }
 
@@ -78,8 +79,7 @@ void GradientFiles::open_sink(const std::string& spec) {
   StoredTensor& t = part.tensor.tensor;
   std::uint64_t count = 1;
   for (const std::uint64_t size : t.shape) count *= size;
-  if (count != static_cast<std::uint64_t>(q.heads))
-    refuse_shape(t, "one number for each of " + std::to_string(q.heads) + " heads");
+  if (count != static_cast<std::uint64_t>(q.heads)) refuse_shape(t, "one number for each of " + counted(q.heads, "head"));
   refuse_fortran_order(t);
   t.shape = {1, count};
   dsink_ = read_head(*part.tensor.file, t, {HeadOrder::heads_first, 1, 1, 1, q.heads}, 0);

@@ -10,6 +10,7 @@
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 
@@ -91,7 +92,7 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
                        in_quotes(text + "[h n]") + " or " + in_quotes(text + "[n h]"));
     return *std::move(found);
   }
-  refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + std::to_string(q.count()) + " heads of " +
+  refuse_shape(part.tensor.tensor, "(batch, heads, n) or (n, heads) with " + counted(q.count(), "head") + " of " +
                                        std::to_string(q.n) + " queries");
 }
 
@@ -106,7 +107,7 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
   refuse_fortran_order(part.tensor.tensor);
   if (std::optional<RowNumbers> found = row_numbers_of(part, call)) return *std::move(found);
   refuse_shape(part.tensor.tensor, "(heads, total), (total, heads) or (sequences, heads, n) with " +
-                                       std::to_string(layer.q.heads) + " heads and the tokens of q's " +
+                                       counted(layer.q.heads, "head") + " and the tokens of q's " +
                                        shape_text(call.whole(0).tensor.shape));
 }
 

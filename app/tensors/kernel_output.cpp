@@ -38,8 +38,9 @@ std::string expected_shape(int n, int d) {
   refuse_shape(t, expected_shape(n, d) + (turned ? "; it is transposed" : ""));
 }
 
-/// Order and sizes of an output; tokens may come before heads, as in variable-length kernels and FlashAttention.
-HeadShape shape_of(const StoredTensor& t, int n, int d) {
+/// Order and sizes of an output; tokens may come before heads, as in variable-length kernels and FlashAttention. None if it
+/// does not fit.
+std::optional<HeadShape> fitting_shape(const StoredTensor& t, int n, int d) {
   const HeadReading flat = reading_in(t, HeadOrder::side_by_side, d);
   if (n > 0 && flat.fault.empty() && flat.shape.n == n && flat.shape.heads > 1) return flat.shape;
   for (const HeadOrder order : {HeadOrder::heads_first, HeadOrder::tokens_first}) {
@@ -47,6 +48,11 @@ HeadShape shape_of(const StoredTensor& t, int n, int d) {
     const bool has_rows = n > 0 ? shape.n == n : order == HeadOrder::heads_first;
     if (fault.empty() && has_rows && shape.d >= d) return shape;
   }
+  return std::nullopt;
+}
+
+HeadShape shape_of(const StoredTensor& t, int n, int d) {
+  if (const std::optional<HeadShape> fits = fitting_shape(t, n, d)) return *fits;
   refuse_shape(t, n, d);
 }
 
@@ -143,16 +149,19 @@ void take_head(KernelOutput& output, const Outputs& files, int n, int d, const R
 struct GradientKind {
   std::span<const std::string_view> names;
   int rows, columns;
+  int of_file = columns;  ///< columns of Q, K or V in their file, of which the problem may have only the first
   bool of_keys = false;
 };
 GradientKind incoming(const Problem& p, bool of_lse) {
   if (of_lse) return {usual_lse_gradient_names, p.n, 1};
-  return {usual_output_gradient_names, p.n, value_columns(p)};
+  const int columns = value_columns(p);
+  return {usual_output_gradient_names, p.n, columns, p.input.tensors ? p.input.tensors->d_v : columns};
 }
 GradientKind computed(const Problem& p, AnswerTensor tensor) {
-  if (tensor == AnswerTensor::dK) return {usual_dk_names, key_count(p), p.d, true};
-  if (tensor == AnswerTensor::dV) return {usual_dv_names, key_count(p), value_columns(p), true};
-  return {usual_dq_names, p.n, p.d};
+  const int of_values = incoming(p, false).of_file, of_rest = p.input.tensors ? p.input.tensors->d : p.d;
+  if (tensor == AnswerTensor::dK) return {usual_dk_names, key_count(p), p.d, of_rest, true};
+  if (tensor == AnswerTensor::dV) return {usual_dv_names, key_count(p), value_columns(p), of_values, true};
+  return {usual_dq_names, p.n, p.d, of_rest};
 }
 
 /// The tensor of a gradient in a file.
@@ -185,8 +194,12 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
   if (Outputs found = gradient_of_sequences(part, kind, problem); !found.empty()) return found;
   std::vector<std::uint64_t>& shape = part.tensor.tensor.shape;
   if (kind.columns == 1 && !shape.empty() && shape.back() == static_cast<std::uint64_t>(kind.rows)) shape.push_back(1);
-  const HeadShape fits = shape_of(part.tensor.tensor, kind.rows, kind.columns);
-  return {{std::move(part), fits}};
+  const std::optional<HeadShape> fits = fitting_shape(part.tensor.tensor, kind.rows, kind.columns);
+  const bool is_read = problem.input.kind != InputKind::tensors || problem.input.tensors;
+  if (fits && (fits->d == kind.columns || fits->d == kind.of_file || !is_read)) return {{std::move(part), *fits}};
+  const std::string rows = std::to_string(kind.rows);
+  if (kind.columns == 1) refuse_shape(part.tensor.tensor, "[" + rows + "], [heads, " + rows + "] or [" + rows + ", heads]");
+  refuse_shape(part.tensor.tensor, kind.rows, kind.columns);
 }
 
 int equal_heads(const std::string& file, const GradientKind& kind, const Problem& problem) {

@@ -255,7 +255,9 @@ TEST_F(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   refused({"--do", scratch_ / "missing.npy"}, 1, "missing.npy");
   refused({"--do", small}, 1, "has shape [6, 10], expected [20, 8]");
   refused({"--do", small + ":4"}, 1, "expected");
-  refused({"--dlse", small}, 1, "has shape [6, 10]");
+  refused({"--dlse", small}, 1, "has shape [6, 10], expected [20], [heads, 20] or [20, heads]");
+  const std::string wide = scratch_.write("wide.npy", npy_bytes(20, 3, numbers.data()));
+  expect_refused({"run", "--n", "20", "--d", "2", "--do", wide}, 1, "has shape [20, 3], expected [20, 2]");
   refused({"--backward", "--set", "a.grad.dX=fp32"}, 2, "--set a.grad.dX: 'dX' is unknown, expected lse");
   refused({"--set", "a.grad.block_k=0"}, 2, "--set a.grad.block_k is '0', expected a whole number from 1");
   refused({"--set", "a.grad.dS=bf61"}, 2, "bf61");

@@ -175,7 +175,7 @@ TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   expect_refused(files.command({"do"}), 2, "--dq, --dk, --dv");
   expect_refused(files.command({"do", "dq"}, {"--format", "fp64"}), 1, "D is fp64, expected fp32, bf16 or fp16");
   files.write("dk", shape(1, Files::n, Files::d / 2), std::vector<double>(Files::n * Files::d / 2));
-  expect_refused(files.command({"do", "dk"}), 1, "dk.npy");
+  expect_refused(files.command({"do", "dk"}), 1, "k's [1, 64, 16]: 1 head of 64 x 16");
   files.write("dlse", shape(2, Files::n / 2, 0), std::vector<double>(Files::n));
   expect_refused(files.command({"do", "dq", "dlse"}), 1, "(batch, heads, n)");
   std::vector<std::string> no_sink = files.command({"do", "dsink"});
