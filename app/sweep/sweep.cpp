@@ -215,8 +215,9 @@ bool replaces(std::string_view axis, std::string_view setting) {
   const bool of_gradient = attoscope::is_of_backward(path);
   if (is_one_of({"format", "mantissa_bits", "exponent_bits"})) return field == "tau";
   if (is_one_of({"d", "mask"})) return of_gradient;
-  if (axis == "gradient") return of_gradient && side == "a." && field != "gradient";
-  if (axis == "baseline_gradient") return of_gradient && side == "b." && field != "gradient";
+  const bool of_whole = field == "gradient" || field == "grad.policy";
+  if (is_one_of({"gradient", "a.grad.policy"})) return of_gradient && side == "a." && !of_whole;
+  if (is_one_of({"baseline_gradient", "b.grad.policy"})) return of_gradient && side == "b." && !of_whole;
   const bool of_a = is_one_of({"policy", "a.policy", "algorithm", "a.algorithm"}),
              of_b = is_one_of({"baseline", "b.policy", "b.algorithm"});
   Method method;

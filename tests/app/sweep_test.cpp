@@ -236,6 +236,27 @@ TEST(Measures, TakeWhatTheySay) {
     EXPECT_THAT(sentence_of<std::exception>([&] { parse_measure(wrong); }), HasSubstr("expected a., b.")) << wrong;
 }
 
+TEST(SweepAxes, ReplaceTheSettingsThatFollowThem) {
+  for (const auto& [axis, setting] : {std::pair{"exponent_bits", "b.tau=8"},
+                                      {"mask", "b.gradient=grad_fa3"},
+                                      {"d", "a.grad.order=ascending"},
+                                      {"gradient", "a.grad.dS=fp32"},
+                                      {"policy", "a.sum_rounded_P=true"},
+                                      {"algorithm", "a.gradient=grad_fa2"},
+                                      {"baseline", "b.O=fp32"}})
+    EXPECT_TRUE(replaces(axis, setting)) << axis << " " << setting;
+  for (const auto& [axis, setting] : {std::pair{"n", "a.tau=8"},
+                                      {"tau", "a.tau=8"},
+                                      {"d", "a.O=fp32"},
+                                      {"gradient", "b.grad.dS=fp32"},
+                                      {"gradient", "a.gradient=grad_fa2"},
+                                      {"gradient", "a.grad.policy=grad_fa2"},
+                                      {"policy", "b.O=fp32"},
+                                      {"policy", "a.block_k=32"},
+                                      {"a.O", "a.O=fp32"}})
+    EXPECT_FALSE(replaces(axis, setting)) << axis << " " << setting;
+}
+
 TEST(SweepJson, RoundTripAndRemarks) {
   Sweep s = small_sweep();
   s.like = "fa2_a100", s.set = {"a.tau=8"};
