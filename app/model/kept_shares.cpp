@@ -50,7 +50,7 @@ std::string around_text(const Surroundings& s) {
 std::string text_of(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
   const Experiment e = head_experiment(a, static_cast<int>(q.tokens.size()), q.a, q.format, q.seed);
-  std::string text = "attoscope.share/1 " + answered_by(arithmetic_version) + json_text(experiment_json(e), -1);
+  std::string text = "attoscope.share/2 " + answered_by(arithmetic_version) + json_text(experiment_json(e), -1);
   text += fmt::format("{:x} {} {} {} {} {}", digest_of(*q.model), a.heads, a.kv_heads, a.epsilon, q.only.layer, q.only.head);
   text += " " + rope_text(a.rope) + " " + around_text(q.around);
   for (const int token : q.tokens) text += fmt::format(" {}", token);

@@ -111,6 +111,9 @@ std::string model_conclusion(const ModelQuestion& q, const ModelAnswer& x, const
   if (q.yardsticks) text += fmt::format(", bf16 everywhere by {:.2g}", x.bf16.dlogp_median_abs);
   if (x.attribution.empty()) return text + ".";
   const ModelShare& first = x.attribution.front();
+  if (std::isnan(first.share)) return text + "; the mean is not finite, whichever of them does not round.";
+  if (!std::isfinite(x.a.dlogp_mean_abs) && first.share > 0)
+    return text + fmt::format("; without the rounding of {} the mean is finite.", place_text(first));
   if (first.share > 0)
     return text +
            fmt::format("; without the rounding of {} the mean is {:.0f} % smaller.", place_text(first), 100 * first.share);

@@ -194,13 +194,16 @@ class ModelWork {
       attribute_places<double>(a);
     else
       attribute_places<float>(a);
-    std::ranges::stable_sort(answer_.attribution, std::ranges::greater{}, &ModelShare::share);
+    std::ranges::stable_sort(answer_.attribution, std::ranges::greater{},
+                             [](const ModelShare& s) { return std::isnan(s.share) ? -HUGE_VAL : s.share; });
   }
 
   double share_of(LogitSource& without) {
     const LogitComparison found = compared_logits({&without}, {}, q_.tokens, model_.architecture.vocabulary, stop_);
-    const double left = mean_abs_difference(found.logp[0], exact_logp_);
-    const double whole = answer_.a.dlogp_mean_abs;
+    const double left = size_of_difference(mean_abs_difference(found.logp[0], exact_logp_));
+    const double whole = size_of_difference(answer_.a.dlogp_mean_abs);
+    if (std::isinf(left)) return NAN;
+    if (std::isinf(whole)) return 1;
     return whole > 0 ? (whole - left) / whole : 0;
   }
 

@@ -47,7 +47,8 @@ struct LayerGrowth {
   double a = 0, b = 0;
 };
 
-/// A part of a that was made exact (-1 or "" for kinds that do not apply), and the share of dlogp_mean_abs that disappeared.
+/// A part of a that was made exact (-1 or "" for kinds that do not apply), and the share of dlogp_mean_abs that disappeared:
+/// NaN if the mean is not finite without the part, 1 if it is not finite with it only.
 struct ModelShare {
   int layer = -1, head = -1;
   std::string step;
@@ -65,7 +66,7 @@ struct ModelAnswer {
   RunMeasures a, b, a_b;    ///< against exact; b against a
   RunMeasures bf16, order;  ///< yardsticks: bf16 everywhere against exact; bf16 with another order of sums against it
   std::vector<LayerGrowth> layers;
-  std::vector<ModelShare> attribution;  ///< largest share first
+  std::vector<ModelShare> attribution;  ///< largest share first, NaN last
   std::vector<double> dlogp_a;          ///< signed difference of a's log-probability from exact, for each target
   std::array<RunTokens, 3> tokens;      ///< of exact, a and b
   std::vector<double> logits_exact;     ///< [n, vocabulary] where outputs are kept

@@ -174,6 +174,17 @@ class Measures(Model):
         self.assertGreater(steps["attribution"][0]["share"], 0.9)
 
 
+    def test_a_part_without_which_every_token_has_a_number_has_the_whole_share(self):
+        model, options = TinyModel("llama", 1), ("--format", "e2m1", "--policy", "all_direct", "--attribute", "layer")
+        one, _, _ = self.run_model(model, *options, "--only", "1")
+        self.assertIsNone(one["a"]["dlogp_mean_abs"])
+        self.assertEqual(one["attribution"], [{"layer": 1, "head": None, "step": None, "share": 1.0}])
+        self.assertIn("without the rounding of layer 1 the mean is finite.", one["sentence"])
+        every, _, _ = self.run_model(model, *options)
+        self.assertEqual([s["share"] for s in every["attribution"]], [None] * LAYERS)
+        self.assertIn("the mean is not finite, whichever of them does not round.", every["sentence"])
+
+
 class Around(Model):
     def test_presets_and_single_steps(self):
         model, moved = TinyModel("llama", 8), {}
