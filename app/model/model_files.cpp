@@ -132,24 +132,31 @@ LanguageModel read_tensors(ModelTensors& tensors, const Architecture& a, const s
   return c;
 }
 
-/// Adds the tensors of a folder: of the files in its index, or of model.safetensors.
-void list_folder(const fs::path& folder, ModelTensors& tensors) {
+constexpr std::string_view index_name = "model.safetensors.index.json", single_name = "model.safetensors";
+
+/// The file of each tensor in an index.
+std::map<std::string, std::string> read_index(const fs::path& index) {
   constexpr std::uint64_t longest_index = 1 << 26;
-  const fs::path index = folder / "model.safetensors.index.json", single = folder / "model.safetensors";
-  if (!fs::exists(index)) {
-    if (!fs::exists(single))
-      throw std::runtime_error(folder.string() +
-                               ": has neither model.safetensors nor model.safetensors.index.json, expected one");
-    return tensors.add(list_file(single.string()));
-  }
   std::map<std::string, std::string> file_of;
   named_in_errors(index.string(), [&] {
     const nlohmann::json json = parse_json(read_file(index.string(), longest_index), 8);
     for (const auto& [name, file] : JsonPlace(json, "").at("weight_map").json().items())
       file_of[name] = JsonPlace(file, "weight_map." + name).text();
   });
+  return file_of;
+}
+
+/// Adds the tensors of a folder: of the files in its index, or of model.safetensors.
+void list_folder(const fs::path& folder, ModelTensors& tensors) {
+  const fs::path index = folder / index_name, single = folder / single_name;
+  if (!fs::exists(index)) {
+    if (!fs::exists(single))
+      throw std::runtime_error(folder.string() +
+                               ": has neither model.safetensors nor model.safetensors.index.json, expected one");
+    return tensors.add(list_file(single.string()));
+  }
   std::map<std::string, TensorSet> sets;
-  for (const auto& [name, file] : file_of) {
+  for (const auto& [name, file] : read_index(index)) {
     if (file.find('/') != file.npos || !file.ends_with(".safetensors"))
       throw std::runtime_error(index.string() + ": " + in_quotes(name) + " lies in " + in_quotes(file) +
                                ", expected a .safetensors file beside the index");
@@ -189,6 +196,18 @@ LanguageModel read_gguf(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> files_of_checkpoint(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return {};
+  std::set<std::string> names{"config.json", "tokenizer.json", std::string(index_name), std::string(single_name)};
+  if (const fs::path index = fs::path(folder) / index_name; fs::exists(index, error))
+    for (const auto& [tensor, file] : read_index(index)) names.insert(file);
+  std::vector<std::string> files;
+  for (const std::string& name : names)
+    if (const fs::path file = fs::path(folder) / name; fs::exists(file, error)) files.push_back(file.string());
+  return files;
+}
 
 LanguageModel read_language_model(const std::string& path) {
   std::error_code error;

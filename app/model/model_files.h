@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/tensors/readers.h"
 #include "kernels/model/architecture.h"
@@ -15,6 +16,9 @@ inline constexpr std::string_view checkpoint_specs =
 /// Reads a model. Throws std::runtime_error with one sentence that names the file, the key or tensor, its value and what was
 /// expected, also if memory does not suffice.
 LanguageModel read_language_model(const std::string& path);
+
+/// The files that a model and its tokenizer are read from if the checkpoint is a folder; empty if it is a file.
+std::vector<std::string> files_of_checkpoint(const std::string& folder);
 
 /// The architecture of a folder's config.json, and of the metadata of a .gguf. `kind` receives "qwen3".
 Architecture read_config(const std::string& file, std::string& kind);

@@ -380,6 +380,18 @@ class Refusals(Model):
             model.config.update(config)
             self.refused(model, "config.json: ", *parts)
 
+    def test_no_output_replaces_a_file_of_the_checkpoint(self):
+        for shards in 1, 3:
+            folder = pathlib.Path(self.made_folder())
+            checkpoint = TinyModel("llama", 1).write(folder, shards)
+            for file in sorted(folder.iterdir()):
+                for option in "--json", "--capture":
+                    words = [program.program(), "model", checkpoint, "--text", "mit", option, str(file)]
+                    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+                    self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                    self.assertIn(f"checkpoint {file}: {option} writes this file, too", done.stderr)
+            self.run_model(checkpoint, "--capture", str(folder / "run.safetensors"))
+
     def test_wrong_questions(self):
         model = TinyModel("llama", 1)
         self.refused(model, "token 48", "expected 0 to 47", tokens=[1, 48], code=2)
