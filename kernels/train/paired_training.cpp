@@ -145,15 +145,15 @@ struct PairedTraining::Parts {
     Run& run = runs[i];
     RunRecord& known = record.runs[i];
     const auto place = std::ranges::find(old.runs, known.run.name, [](const RunRecord& r) { return r.run.name; });
-    const std::size_t was = static_cast<std::size_t>(place - old.runs.begin());
+    std::size_t was = static_cast<std::size_t>(place - old.runs.begin());
     if (place == old.runs.end() || (is_direct(old.pairs, was) && !direct(i))) {
-      run.trainer.restore(handed_over(state.runs[run_b], old.runs[run_b].run, known.run, record.plan.recipe));
+      was = run_b;
     } else {
-      run.trainer.restore(state.runs[was]);
       known.steps = until(place->steps, state.step);
       known.health = until(place->health, state.step);
       if (had_stopped(old, state, was)) known.stopped = place->stopped;
     }
+    run.trainer.restore(handed_over(state.runs[was], old.runs[was].run, known.run, record.plan.recipe));
     run.now = run.trainer.weights();
   }
 

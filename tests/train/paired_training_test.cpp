@@ -227,6 +227,20 @@ TEST(PairedTraining, NewRunsOfAForkStartFromB) {
   EXPECT_EQ(fork.state().runs[4].loss_scale, plan.recipe.loss_scale) << "fp16";
 }
 
+TEST(PairedTraining, AForkToAFormatThatScalesTheLossBeginsWithTheRecipesScale) {
+  TrainPlan plan = tiny_plan();
+  PairedTraining training = trained_pair(plan, 4);
+  EXPECT_EQ(training.state().runs[0].loss_scale, 1) << "bf16";
+  plan.a.format = fp16;
+  PairedTraining fork(plan, training.record(), training.state(), cpu());
+  EXPECT_EQ(fork.state().runs[0].loss_scale, plan.recipe.loss_scale);
+  EXPECT_EQ(fork.state().runs[1].loss_scale, 1);
+  run_until(fork, 5);
+  plan.a.format = bf16;
+  const PairedTraining back(plan, fork.record(), fork.state(), cpu());
+  EXPECT_EQ(back.state().runs[0].loss_scale, 1);
+}
+
 TEST(PairedTraining, AComparisonOfANewRunStartsAnew) {
   TrainPlan plan = tiny_plan(TrainKind::reference);
   PairedTraining training = trained_pair(plan, 3);
