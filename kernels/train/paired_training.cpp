@@ -85,9 +85,17 @@ std::string no_takeover(const DeviceFailure& failure, const std::runtime_error& 
   return with_full_stop(failure.what()) + " The CPU could not take over: " + why.what();
 }
 
-/// A state of run `from` as the start of run `to`, with the recipe's loss scale if only `to` scales its loss.
-TrainState handed_over(TrainState state, const RunPlan& from, const RunPlan& to, const Recipe& recipe) {
-  if (scales_loss(to.method.format) && !scales_loss(from.method.format)) state.loss_scale = recipe.loss_scale;
+/// A run, and the recipe that it follows.
+struct RunAndRecipe {
+  const RunPlan& run;
+  const Recipe& recipe;
+};
+
+/// A state of run `from` as the start of run `to`, with the loss scale of to's recipe if that is new or only `to` scales its
+/// loss.
+TrainState handed_over(TrainState state, const RunAndRecipe& from, const RunAndRecipe& to) {
+  const bool was_scaled = scales_loss(from.run.method.format) && from.recipe.loss_scale == to.recipe.loss_scale;
+  if (scales_loss(to.run.method.format) && !was_scaled) state.loss_scale = to.recipe.loss_scale;
   return state;
 }
 
@@ -153,7 +161,7 @@ struct PairedTraining::Parts {
       known.health = until(place->health, state.step);
       if (had_stopped(old, state, was)) known.stopped = place->stopped;
     }
-    run.trainer.restore(handed_over(state.runs[was], old.runs[was].run, known.run, record.plan.recipe));
+    run.trainer.restore(handed_over(state.runs[was], {old.runs[was].run, old.plan.recipe}, {known.run, record.plan.recipe}));
     run.now = run.trainer.weights();
   }
 
@@ -180,7 +188,8 @@ struct PairedTraining::Parts {
   }
 
   TrainState state_of_b(std::size_t run) const {
-    return handed_over(runs[run_b].trainer.state(), record.runs[run_b].run, record.runs[run].run, record.plan.recipe);
+    const Recipe& recipe = record.plan.recipe;
+    return handed_over(runs[run_b].trainer.state(), {record.runs[run_b].run, recipe}, {record.runs[run].run, recipe});
   }
 
   bool step(const Cancelled& cancelled) {

@@ -241,6 +241,19 @@ TEST(PairedTraining, AForkToAFormatThatScalesTheLossBeginsWithTheRecipesScale) {
   EXPECT_EQ(back.state().runs[0].loss_scale, 1);
 }
 
+TEST(PairedTraining, AForkWithANewLossScaleBeginsWithIt) {
+  TrainPlan plan = tiny_plan();
+  plan.a.format = fp16;
+  PairedTraining training = trained_pair(plan, 4);
+  plan.recipe.rate = 1e-4;
+  EXPECT_EQ(PairedTraining(plan, training.record(), training.state(), cpu()).state().runs[0].loss_scale,
+            training.state().runs[0].loss_scale);
+  plan.recipe.loss_scale = 64;
+  const PairedTraining fork(plan, training.record(), training.state(), cpu());
+  EXPECT_EQ(fork.state().runs[0].loss_scale, 64);
+  EXPECT_EQ(fork.state().runs[1].loss_scale, 1) << "bf16";
+}
+
 TEST(PairedTraining, AComparisonOfANewRunStartsAnew) {
   TrainPlan plan = tiny_plan(TrainKind::reference);
   PairedTraining training = trained_pair(plan, 3);
