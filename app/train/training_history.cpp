@@ -49,7 +49,9 @@ std::size_t bytes_of(const PairedTrainingState& state) {
 
 std::string why_no_fork(const TrainRecord& record, const TrainPlan& plan) {
   const std::string changes = question_changes(record.plan, plan);
-  return changes.empty() ? "" : "The model or its batches differ, so training can only restart: " + changes + ".";
+  if (!changes.empty()) return "The model or its batches differ, so training can only restart: " + changes + ".";
+  const std::string start = untrained_start(record.plan, plan);
+  return start.empty() ? "" : "Training can only restart: " + start + ".";
 }
 
 void KeptStates::keep(Moment moment) {

@@ -31,11 +31,12 @@ TrainPlan with_details_of(TrainPlan recorded, const TrainPlan& plan) {
   return recorded;
 }
 
-/// Throws unless the plan has the record's text, model and batches.
+/// Throws unless the plan has the record's text, model and batches, and starts from states that the record has.
 void check_question(const TrainPlan& plan, const TrainPlan& recorded) {
   if (const std::string changes = question_changes(recorded, plan); !changes.empty())
     throw std::invalid_argument(
         "training goes on with the same text, model, batch, data seed and held-out part, and these differ: " + changes);
+  if (const std::string why = untrained_start(recorded, plan); !why.empty()) throw std::invalid_argument(why);
 }
 
 bool is_direct(const std::vector<PairRecord>& pairs, std::size_t run) {

@@ -217,14 +217,17 @@ TEST(PairedTraining, AForkIsNotedAndGoesItsOwnWay) {
 TEST(PairedTraining, NewRunsOfAForkStartFromB) {
   TrainPlan plan = tiny_plan(TrainKind::replay);
   PairedTraining training = trained_pair(plan, 5);
-  plan.kind = TrainKind::reference;
+  plan.kind = TrainKind::bisect;
+  plan.a.format = fp16;
   const PairedTraining fork(plan, training.record(), training.state(), cpu());
-  EXPECT_THAT(fork.record().forks.front().sentence, HasSubstr("kind replay -> reference"));
-  ASSERT_EQ(fork.record().runs.size(), 5u);
-  for (int run = 0; run < 5; ++run)
-    EXPECT_EQ(fork.weights(run), training.weights(1)) << fork.record().runs[static_cast<std::size_t>(run)].run.name;
-  EXPECT_EQ(fork.state().runs[3].loss_scale, 1) << "fp32";
-  EXPECT_EQ(fork.state().runs[4].loss_scale, plan.recipe.loss_scale) << "fp16";
+  EXPECT_THAT(fork.record().forks.front().sentence, HasSubstr("kind replay -> bisect"));
+  const std::size_t runs = fork.record().runs.size();
+  ASSERT_GT(runs, 2u);
+  for (std::size_t run = 0; run < runs; ++run) {
+    const std::string& name = fork.record().runs[run].run.name;
+    EXPECT_EQ(fork.weights(static_cast<int>(run)), training.weights(1)) << name;
+    EXPECT_EQ(fork.state().runs[run].loss_scale, run == 1 ? 1 : plan.recipe.loss_scale) << name;
+  }
 }
 
 TEST(PairedTraining, AForkToAFormatThatScalesTheLossBeginsWithTheRecipesScale) {
@@ -255,15 +258,44 @@ TEST(PairedTraining, AForkWithANewLossScaleBeginsWithIt) {
 }
 
 TEST(PairedTraining, AComparisonOfANewRunStartsAnew) {
-  TrainPlan plan = tiny_plan(TrainKind::reference);
+  TrainPlan plan = tiny_plan();
   PairedTraining training = trained_pair(plan, 3);
-  plan.recipe.seed = 7;
-  PairedTraining fork(plan, training.record(), training.state(), cpu());
-  EXPECT_EQ(fork.record().runs[2].run.name, "b, seed 8");
+  plan.with_exact = true;
+  const PairedTraining fork(plan, training.record(), training.state(), cpu());
+  EXPECT_EQ(fork.record().pairs[1].pair.name, "a - exact");
   EXPECT_TRUE(fork.record().pairs[1].points.empty());
   EXPECT_EQ(fork.record().pairs[0].points.size(), 2u);
-  EXPECT_EQ(fork.state().paths[1], std::vector<double>(fork.record().parameters.tensors.size())) << "it starts from b";
+  EXPECT_EQ(fork.record().pairs[2].pair.name, "b - exact");
+  EXPECT_EQ(fork.state().paths[2], std::vector<double>(fork.record().parameters.tensors.size())) << "it starts from b";
   EXPECT_EQ(fork.state().paths[0], training.state().paths[0]);
+}
+
+TEST(PairedTraining, AForkHasNoInitialisationThatWasNotTrained) {
+  TrainPlan plan = tiny_plan();
+  PairedTraining training = trained_pair(plan, 3);
+  plan.kind = TrainKind::reference;
+  const auto refusal = [&](const TrainPlan& changed, PairedTraining& of) {
+    return message_of<std::invalid_argument>([&] { PairedTraining(changed, of.record(), of.state(), cpu()); });
+  };
+  EXPECT_EQ(refusal(plan, training), "another initialisation, b, seed 2, must be trained from step 0");
+  PairedTraining references = trained_pair(plan, 3);
+  plan.a.method.block_k = 8;
+  EXPECT_EQ(refusal(plan, references), "");
+  plan.recipe.seed = 7;
+  EXPECT_EQ(refusal(plan, references), "another initialisation, b, seed 8, must be trained from step 0");
+}
+
+TEST(PairedTraining, AForkHasANewSeedForStochasticRoundingOnly) {
+  TrainPlan plan = tiny_plan();
+  plan.a.weights = {Rounding::Kind::format, bf16, false};
+  PairedTraining training = trained_pair(plan, 3);
+  plan.recipe.seed = 7;
+  const auto refusal = [&] {
+    return message_of<std::invalid_argument>([&] { PairedTraining(plan, training.record(), training.state(), cpu()); });
+  };
+  EXPECT_THAT(refusal(), HasSubstr("recipe.seed is 7, expected 1"));
+  plan.a.weights.stochastic = true;
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST(PairedTraining, AForkKeepsItsQuestion) {

@@ -216,6 +216,10 @@ TEST_F(TrainControl, GoesBackAndForks) {
   EXPECT_TRUE(v.progress.stale) << "steps before the fork used the earlier plan";
   v = after(Act::go_back, 7);
   EXPECT_THAT(v.progress.remark, HasSubstr("Step 7 is not kept."));
+  session.train.kind = TrainKind::reference;
+  controller->update(session, false);
+  EXPECT_EQ(controller->view().progress.forkable,
+            "Training can only restart: another initialisation, b, seed 2, must be trained from step 0.");
   session.train.model.width = 8;
   controller->update(session, false);
   EXPECT_THAT(controller->view().progress.forkable, HasSubstr("width"));

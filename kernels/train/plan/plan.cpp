@@ -222,6 +222,22 @@ TrainRuns runs_of(const TrainPlan& plan) {
   return all;
 }
 
+std::string untrained_start(const TrainPlan& from, const TrainPlan& to) {
+  const auto stochastic = [](const TrainMethod& m) {
+    const auto draws = [](const Rounding& r) { return r != exact && r.stochastic; };
+    return std::ranges::any_of(m.method.precision.steps, draws) || std::ranges::any_of(m.gradient.steps, draws) ||
+           draws(m.weights) || draws(m.optimiser);
+  };
+  const TrainRuns trained = runs_of(from), wanted = runs_of(to);
+  for (const PairPlan& pair : wanted.pairs)
+    if (const std::string& name = wanted.runs[static_cast<std::size_t>(pair.x)].name;
+        pair.role == Role::initialisation && std::ranges::find(trained.runs, name, &RunPlan::name) == trained.runs.end())
+      return "another initialisation, " + name + ", must be trained from step 0";
+  if (to.recipe.seed == from.recipe.seed || stochastic(to.a) || stochastic(to.b)) return "";
+  return "recipe.seed is " + std::to_string(to.recipe.seed) + ", expected " + std::to_string(from.recipe.seed) +
+         ", the seed of the first weights: nothing is rounded stochastically";
+}
+
 std::span<const NamedPlan> named_plans() { return plans; }
 
 TrainPlan named_plan(std::string_view name) {

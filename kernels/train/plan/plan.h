@@ -165,6 +165,10 @@ std::string plan_changes(const TrainPlan& from, const TrainPlan& to);
 /// The changes among settings that must stay during training: text, model, batch, data seed and held-out part.
 std::string question_changes(const TrainPlan& from, const TrainPlan& to);
 
+/// Half a sentence that says why states of plan `from` cannot go on under plan `to` of the same question; empty: they can.
+/// Another initialisation is trained from step 0, and a new seed must change a number of the later steps.
+std::string untrained_start(const TrainPlan& from, const TrainPlan& to);
+
 struct NamedPlan {
   std::string_view name, what;
   TrainPlan (*plan)();
