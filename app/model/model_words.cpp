@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
@@ -57,9 +58,12 @@ std::string place_text(const ModelShare& s) {
   return s.head < 0 ? fmt::format("layer {}", s.layer) : fmt::format("layer {} head {}", s.layer, s.head);
 }
 
+/// x for the report: a NaN without the sign that would be printed.
+double shown(double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; }
+
 std::string run_line(const char* name, const RunMeasures& m) {
   std::string line = fmt::format("{:<18}", name);
-  for (const ReportMeasure& x : run_measures) line += fmt::format(" {:>10.4g}", x.of(m));
+  for (const ReportMeasure& x : run_measures) line += fmt::format(" {:>10.4g}", shown(x.of(m)));
   return line + "\n";
 }
 
@@ -186,14 +190,14 @@ std::string model_report(const ModelQuestion& q, const ModelAnswer& x, const std
   text += "\ntime of the layers and logits: " + run_times(x) + "\n";
   text += "\nrelative RMS of the hidden state's difference after each layer\n";
   for (std::size_t l = 0; l < x.layers.size(); ++l)
-    text += fmt::format("layer {:>3}  a {:>10.3g}  b {:>10.3g}\n", l, x.layers[l].a, x.layers[l].b);
+    text += fmt::format("layer {:>3}  a {:>10.3g}  b {:>10.3g}\n", l, shown(x.layers[l].a), shown(x.layers[l].b));
   if (!x.attribution.empty()) text += "\npart of |d log p| of a that goes away if that part is exact\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(x.attribution.size(), 20); ++i)
-    text += fmt::format("{:<22} {:>7.2f} %\n", place_text(x.attribution[i]), 100 * x.attribution[i].share);
+    text += fmt::format("{:<22} {:>7.2f} %\n", place_text(x.attribution[i]), 100 * shown(x.attribution[i].share));
   text += "\ntokens that a moves most: log-probability, exact, a, b\n";
   for (const MovedToken& t : moved)
     text += fmt::format("{:>6} {:<20} {:>10.5g} {:>10.5g} {:>10.5g}\n", t.position,
-                        t.text.empty() ? std::to_string(t.id) : in_quotes(t.text), t.exact, t.a, t.b);
+                        t.text.empty() ? std::to_string(t.id) : in_quotes(t.text), shown(t.exact), shown(t.a), shown(t.b));
   return text;
 }
 

@@ -70,7 +70,15 @@ double relative_rms(const std::vector<T>& x, const std::vector<double>& y) {
     difference += d * d;
     size += y[i] * y[i];
   }
-  return size > 0 ? std::sqrt(difference / size) : 0;
+  return difference == 0 ? 0 : std::sqrt(difference / size);
+}
+
+/// Throws if the exact model has an infinity or NaN at `place`.
+void check_exact(const std::vector<double>& x, const std::string& place) {
+  const auto odd = std::ranges::find_if(x, [](double v) { return !std::isfinite(v); });
+  if (odd != x.end())
+    throw std::runtime_error("the exact model has " + std::string(std::isnan(*odd) ? "NaN" : "an infinity") + " " + place +
+                             ", expected finite numbers, from which a and b differ");
 }
 
 /// Steps that a method rounds.
@@ -89,8 +97,11 @@ class ModelWork {
   ModelAnswer answer() {
     const AttentionChoice a = choice(q_.a), b = choice(q_.b);
     cost_ = costs_.exact;
-    const auto exact =
-        run<double>({}, {}, [&](int, const std::vector<double>& x) { exact_hidden_.push_back(x); }, answer_.seconds[0]);
+    const auto keep = [&](int done, const std::vector<double>& x) {
+      check_exact(x, done == 0 ? "in its embedding" : "after layer " + std::to_string(done - 1));
+      exact_hidden_.push_back(x);
+    };
+    const auto exact = run<double>({}, {}, keep, answer_.seconds[0]);
     answer_.layers.resize(model_.layers.size());
     cost_ = costs_.around;
     const auto of_a = around_run(a, &LayerGrowth::a, answer_.seconds[1]);
@@ -153,6 +164,7 @@ class ModelWork {
     std::vector<RunPair> pairs{{1, 0}, {2, 0}, {2, 1}};
     if (q_.yardsticks) pairs.insert(pairs.end(), {{3, 0}, {4, 3}});
     const auto keep = [&](std::size_t run, const std::vector<double>& x) {
+      if (run == 0) check_exact(x, "in its logits");
       if (run < answer_.tokens.size()) add_likeliest(answer_.tokens[run], x);
       if (!q_.keeps_outputs) return;
       if (run == 0) answer_.logits_exact.insert(answer_.logits_exact.end(), x.begin(), x.end());

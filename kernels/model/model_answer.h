@@ -86,7 +86,8 @@ struct ShareMemory {
 void validate(const ModelQuestion& question);
 
 /// Computes the answer: the same bits for every number of threads and instruction set. Throws std::invalid_argument in a
-/// sentence, std::runtime_error if memory cannot suffice, Stopped. Uses cancelled, progress, threads and isa of `options`.
+/// sentence, std::runtime_error if memory cannot suffice or the exact model has a number that is not finite, Stopped. Uses
+/// cancelled, progress, threads and isa of `options`.
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options = {}, const ShareMemory& memory = {});
 
 /// Expected seconds of the answer for each `ModelPart`, without a memory of shares. Times one layer over some of the tokens; a

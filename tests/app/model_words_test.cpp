@@ -27,5 +27,20 @@ TEST(ModelWords, TokensWithoutANumberMoveMost) {
   EXPECT_THAT(model_report(q, x, "a", moved), HasSubstr("2 of 4 tokens have no number under a"));
 }
 
+TEST(ModelWords, ANaNHasNoSign) {
+  const LanguageModel model = random_model(3);
+  const ModelQuestion q{.model = &model, .tokens = {0, 1}};
+  const double odd = std::copysign(NAN, -1);
+  ModelAnswer x;
+  x.a.nll = odd;
+  x.layers = {{odd, odd}};
+  x.attribution = {{0, -1, "", odd}};
+  x.dlogp_a = {odd};
+  for (RunTokens& run : x.tokens) run.logp = {odd};
+  const std::string report = model_report(q, x, "a", tokens_that_move_most(q, x, "no checkpoint"));
+  EXPECT_THAT(report, HasSubstr("nan"));
+  EXPECT_THAT(report, Not(HasSubstr("-nan")));
+}
+
 }  // namespace
 }  // namespace attoscope

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,22 @@ TEST(ModelAnswer, ATokenWithoutANumberCountsAsInfinitelyFar) {
     EXPECT_EQ(m.dlogp_max_abs, HUGE_VAL);
     EXPECT_TRUE(std::isnan(m.dlogp_mean_abs));
   }
+}
+
+TEST(ModelAnswer, RefusesAnExactModelThatIsNotFinite) {
+  const auto told = [](auto change) {
+    LanguageModel model = random_model(3);
+    change(model);
+    const ModelQuestion q{.model = &model, .tokens = {1, 2, 3}, .yardsticks = false};
+    return testing::message_of<std::runtime_error>([&] { answer_model(q, {.threads = 1}); });
+  };
+  const std::string expected = ", expected finite numbers, from which a and b differ";
+  EXPECT_EQ(told([](LanguageModel&) {}), "");
+  EXPECT_EQ(told([](LanguageModel& m) { m.embedding.values[static_cast<std::size_t>(2 * m.embedding.cols)] = NAN; }),
+            "the exact model has NaN in its embedding" + expected);
+  EXPECT_EQ(told([](LanguageModel& m) { m.layers[1][static_cast<std::size_t>(LayerTensor::up)].values[5] = NAN; }),
+            "the exact model has NaN after layer 1" + expected);
+  EXPECT_EQ(told([](LanguageModel& m) { m.norm.values[0] = NAN; }), "the exact model has NaN in its logits" + expected);
 }
 
 TEST(ModelArchitecture, RefusesASmallNumberWithAllItsDigits) {
