@@ -29,6 +29,11 @@ class Config {
     if (!at(key).json().is_number()) at(key).refuse("a number");
     return at(key).json().get<double>();
   }
+  double positive(const char* key, double usual) const {
+    const double x = number(key, usual);
+    if (!(x > 0)) at(key).refuse("a number above 0");
+    return x;
+  }
   std::string text(const char* key, const char* usual) const { return has(key) ? at(key).text() : usual; }
   bool flag(const char* key, bool usual) const {
     if (!has(key)) return usual;
@@ -64,14 +69,15 @@ void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
   const bool by_ratio = says_original && r.longest > 0 && (r.scaling == RopeScaling::longrope || !c.has("factor"));
   r.factor = by_ratio ? r.longest / r.original_length : c.number("factor");
   if (!(r.factor >= 1)) c.at("factor").refuse("a number of at least 1");
-  if (!(r.original_length >= 1))
+  if (!(r.original_length >= 1) || (r.scaling == RopeScaling::dynamic && !(r.longest >= 1)))
     throw std::runtime_error(std::string("max_position_embeddings is missing, expected it beside a rope_type of ") + type);
   r.low_factor = c.number("low_freq_factor", r.low_factor), r.high_factor = c.number("high_freq_factor", r.high_factor);
-  r.beta_fast = c.number("beta_fast", r.beta_fast), r.beta_slow = c.number("beta_slow", r.beta_slow);
+  r.beta_fast = c.positive("beta_fast", r.beta_fast), r.beta_slow = c.positive("beta_slow", r.beta_slow);
   r.truncates = c.flag("truncate", true);
   r.attention_factor = c.number("attention_factor", 0);
   r.mscale = c.number("mscale", 0), r.mscale_all = c.number("mscale_all_dim", 0);
   if (r.scaling != RopeScaling::longrope) return;
+  if (!(r.original_length > 1)) (c.has(original) ? c : all).at(original).refuse("a number above 1, whose logarithm divides");
   const auto pairs = static_cast<std::size_t>(head_dim / 2);
   r.short_factors = c.numbers("short_factor", pairs), r.long_factors = c.numbers("long_factor", pairs);
 }

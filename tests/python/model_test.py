@@ -375,6 +375,13 @@ class Refusals(Model):
                                ({"rope_scaling": {"rope_type": "mrope"}}, "rope_type is '\"mrope\"'", "llama3"),
                                ({"rope_scaling": {"rope_type": "linear"}}, "factor is missing"), ({"use_sliding_window": True}, "use_sliding_window"),
                                ({"tie_word_embeddings": "no"}, "tie_word_embeddings is '\"no\"'", "true or false"),
+                               ({"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "beta_fast": 0}}, "beta_fast is '0', expected a number above 0"),
+                               ({"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "beta_slow": -1}}, "beta_slow is '-1', expected a number above 0"),
+                               ({"rope_scaling": {"rope_type": "longrope", "short_factor": [1.0] * 3, "long_factor": [1.0] * 3,
+                                                  "original_max_position_embeddings": 1}},
+                                "original_max_position_embeddings is '1', expected a number above 1"),
+                               ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 16},
+                                 "max_position_embeddings": None}, "max_position_embeddings is missing"),
                                ({"quantization_config": {}}, "quantization_config")):
             model = TinyModel("llama", 1)
             model.config.update(config)
