@@ -335,7 +335,7 @@ class CapturedRunFile final : public CapturedRun {
   }
 
   /// Finds the rows of the tokens: by the file's own tokens, else at the rows where its first tensor is nearest to the exact
-  /// model's tensor.
+  /// model's tensor; an infinity or NaN is as far as a 0.
   void align() {
     const auto& [place, piece] = *all_.begin();
     if (place.first == ModelTensor::logprobs) return;
@@ -373,7 +373,7 @@ class CapturedRunFile final : public CapturedRun {
       for (std::uint64_t i = 0; i < n && sum < least; ++i)
         for (std::uint64_t c = 0; c < wanted; ++c) {
           const double e = all[(s.first + i * s.stride) * cols + from + c] - own[i * wanted + c];
-          if (std::isfinite(e)) sum += e * e;
+          sum += std::isfinite(e) ? e * e : own[i * wanted + c] * own[i * wanted + c];
         }
       if (sum < least) least = sum, best = &s;
     }

@@ -197,6 +197,7 @@ class Alignment(Against):
         self.assert_aligned(self.padded(5, 0), "dropped 5 rows before")
         self.assert_aligned(self.padded(0, 7), "dropped 7 rows behind")
         self.assert_aligned(self.padded(2, 3, b"\0"), "dropped 2 rows before", "dropped 3 rows behind")
+        self.assert_aligned(self.padded(30, 2, b"\xff"), "dropped 30 rows before", "dropped 2 rows behind")  # NaN
 
     def test_tokens_of_another_length_are_ignored_with_a_note(self):
         kind, shape, data = self.parts["tokens"]
