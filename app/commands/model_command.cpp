@@ -30,7 +30,8 @@ namespace {
 /// The options as typed.
 struct ModelArguments : ExperimentOptions {
   std::string checkpoint, tokens, text;
-  std::string limit = "0", around = "exact", only, attribute;
+  Typed around;
+  std::string limit = "0", only, attribute;
   std::string threads = "0", json, save, against, capture;
   bool no_cache = false;
 };
@@ -62,7 +63,7 @@ ModelQuestion question_of(const ModelArguments& x) {
   const Experiment e = experiment_of(x);
   ModelQuestion q;
   q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
-  q.around = surroundings(x.around);
+  q.around = surroundings(x.around.value_or("exact"));
   q.only = parse_place("--only", x.only);
   q.attribute = part_of(x.attribute);
   q.keeps_outputs = !x.save.empty();
@@ -209,8 +210,8 @@ void declare(OptionList& c, ModelArguments& x) {
   c.add("--limit", x.limit, "only this many tokens; 0 is all");
   c.group("Model").parameters(x, {"seed"});
   c.add("--around", x.around,
-        "what surrounds attention in a and b: " + listed(around_preset_names) + ", with ,STEP=FORMAT behind it for steps of " +
-            listed(around_steps, " or ", &AroundStepInfo::name) +
+        "what surrounds attention in a and b: " + listed(around_preset_names) +
+            " (exact), with ,STEP=FORMAT behind it for steps of " + listed(around_steps, " or ", &AroundStepInfo::name) +
             "; sums=h100 (tensor cores add the projections), pieces=8, variance=unrounded, pairs=halves, loss=1024 (cross "
             "entropy by blocks of so many logits)");
   c.add("--only", x.only, "a and b in this layer alone, or in this head of it: L or L:H");

@@ -419,19 +419,20 @@ Surroundings preset_in(const std::string& text, const std::optional<Format>& usu
 }  // namespace
 
 JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
-                     const std::string& around, const Options& options) {
+                     const std::optional<std::string>& around, const Options& options) {
   const CapturedRunFile captured(file, model, tokens);
   RunQuestion q{&model, tokens, {}, a, captured.first_row(), &captured};
   const std::optional<Format> usual = captured.usual();
-  const bool guessed = around == "exact" && usual != fp64;
-  const std::vector<std::string> presets = guessed ? likely_presets(usual) : std::vector{around};
+  const std::vector<std::string> presets = around ? std::vector{*around} : likely_presets(usual);
   JudgedRun best;
   for (const std::string& preset : presets) {
-    q.around = guessed ? preset_in(preset, usual) : surroundings(preset);
+    q.around = around ? surroundings(preset) : preset_in(preset, usual);
+    const std::string followed = around ? preset : surroundings_text(preset, q.around);
     // tensors that differ count four times unless a known change explains the first difference
     const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 4); };
     RunJudgement found = judge_run(q, options);
-    if (best.around.empty() || rank(found) < rank(best.judgement)) best = {std::move(found), preset, guessed, captured.notes()};
+    if (best.around.empty() || rank(found) < rank(best.judgement))
+      best = {std::move(found), followed, !around, captured.notes()};
   }
   return best;
 }

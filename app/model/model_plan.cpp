@@ -251,8 +251,9 @@ ModelQuestion question_of(const ui::ModelFound& found, const LanguageModel& mode
 /// Judges the captured run in the plan's `against`.
 static void compare_run(ui::ModelFound& asked, const ModelQuestion& q, const Options& options) {
   const ui::ModelPlan& plan = asked.reading->asked;
+  const std::optional<std::string> around = plan.around == "exact" ? std::nullopt : std::optional(plan.around);
   try {
-    const JudgedRun run = judge_file(with_home(plan.against), *q.model, q.tokens, q.a, plan.around,
+    const JudgedRun run = judge_file(with_home(plan.against), *q.model, q.tokens, q.a, around,
                                      Options{.cancelled = options.cancelled, .threads = options.threads, .isa = options.isa});
     asked.against = run_conclusion(run);
     asked.against_lines = run_lines(run);

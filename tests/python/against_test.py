@@ -90,6 +90,18 @@ class OwnRuns(Against):
                 self.assert_clean(self.against(checkpoint, TOKENS[:40], file, "--around", around), around)
         self.assert_traced(self.against(checkpoint, TOKENS[:40], self.captured(checkpoint, TOKENS[:40], "hf_bf16,pairs=neighbours")), 0, "q_rope", "columns 2i and 2i + 1")
 
+    def test_the_named_rounding_is_the_one_that_was_judged(self):
+        _, checkpoint = self.checkpoint("llama", 31)
+        steps = "weights normalised norm projection rope_table rope_product rope attention silu gated residual logits".split()
+        half = ",".join(["hf_bf16", *(step + "=fp16" for step in steps)])
+        file = self.captured(checkpoint, TOKENS[:40], half, "--format", "fp16")
+        for options, guessed in ((), True), (("--around", half), False):
+            answer = self.against(checkpoint, TOKENS[:40], file, *options)
+            self.assert_clean(answer, half)
+            self.assertEqual(answer["against"]["guessed"], guessed)
+        answer = self.against(checkpoint, TOKENS[:40], file, "--around", "exact")["against"]
+        self.assertEqual((answer["around"], answer["guessed"]), ("exact", False))
+
     def test_planted_differences_of_every_layout(self):
         for seed, kind in enumerate(KINDS):
             _, checkpoint = self.checkpoint(kind, seed)
