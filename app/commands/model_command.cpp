@@ -130,10 +130,13 @@ JudgedRun run_of(const ModelArguments& x, const ModelQuestion& q, const Streams&
 /// Prints the expected time before the work if it is longer than a minute.
 void tell_time(const ModelQuestion& q, const Options& options, const KeptShares& shares, const Streams& streams) {
   constexpr double short_wait = 60;
-  const double seconds = expected_seconds(q, options)[static_cast<std::size_t>(q.attribute)];
+  const std::array<double, 4> expected = expected_seconds(q, options);
+  const int all = part_count(q), parts = all - shares.on_disk();
+  const double of_parts = expected[static_cast<std::size_t>(q.attribute)] - expected[0];
+  const double seconds = expected[0] + (all > 0 ? of_parts * parts / all : 0);
   if (seconds < short_wait) return;
   std::string text = fmt::format("this takes about {:.0f} minutes here", std::ceil(seconds / 60));
-  if (const int parts = part_count(q); parts > 0)
+  if (parts > 0)
     text += fmt::format(": {} {}s, one at a time{}", parts, model_part_names[q.attribute],
                         shares.keeps() ? "; those that are done are kept where it is stopped, and not computed again" : "");
   streams.warnings << text << "\n";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -60,10 +61,18 @@ std::string text_of(const ModelQuestion& q) {
 }  // namespace
 
 KeptShares::KeptShares(const std::string& directory, const ModelQuestion& question)
-    : values_(directory, sizeof(double), std::uint64_t{64} << 20), question_(directory.empty() ? "" : text_of(question)) {}
+    : values_(directory, sizeof(double), std::uint64_t{64} << 20),
+      question_(directory.empty() ? "" : text_of(question)),
+      parts_(parts_of(question)) {}
 
 std::string KeptShares::question_of(const ModelShare& part) const {
   return fmt::format("{} part {} {} {}", question_, part.layer, part.head, part.step);
+}
+
+int KeptShares::on_disk() const {
+  if (!keeps()) return 0;
+  return static_cast<int>(
+      std::ranges::count_if(parts_, [&](const ModelShare& part) { return values_.find(question_of(part)).has_value(); }));
 }
 
 ShareMemory KeptShares::memory() {

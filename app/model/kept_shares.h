@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/sweep/kept_values.h"
 #include "kernels/model/model_answer.h"
@@ -18,6 +19,8 @@ class KeptShares {
   /// Number of shares found on disk, and of shares written.
   int known() const { return known_; }
   int kept() const { return kept_; }
+  /// Number of the question's parts whose shares are on disk.
+  int on_disk() const;
   bool keeps() const { return values_.keeps(); }
   /// One sentence on the first failure to keep; empty: none.
   std::string remark() const { return values_.remark(); }
@@ -27,6 +30,7 @@ class KeptShares {
 
   KeptValues values_;
   std::string question_;
+  std::vector<ModelShare> parts_;
   int known_ = 0, kept_ = 0;
 };
 

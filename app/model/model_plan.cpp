@@ -12,6 +12,7 @@
 
 #include "app/files/files.h"
 #include "app/files/paths.h"
+#include "app/model/kept_shares.h"
 #include "app/model/model_files.h"
 #include "app/model/model_words.h"
 #include "app/model/run_words.h"
@@ -284,7 +285,8 @@ ui::ModelShares attributed(std::shared_ptr<const ui::ModelFound> found, ModelPar
   {
     ModelQuestion parts = q;
     parts.attribute = part, parts.yardsticks = false;
-    whole.attribution = answer_model(parts, options).attribution;
+    KeptShares kept(default_point_cache(), parts);
+    whole.attribution = answer_model(parts, options, kept.memory()).attribution;
   }
   ui::ModelShares shares{.of = found, .part = part};
   shares.conclusion = model_conclusion(q, whole, found->a_name);

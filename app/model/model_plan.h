@@ -35,7 +35,8 @@ ModelQuestion question_of(const ui::ModelFound& found, const LanguageModel& mode
 
 /// Answers `asked`; returns it with sentences and tables. Throws as `answer_model` and `read_language_model`.
 ui::ModelFound answered(ui::ModelFound asked, const LanguageModel& model, const Options& options);
-/// Attributes the error of a in `found`: computes it again with one part at a time exact.
+/// Attributes the error of a in `found`: computes it again with one part at a time exact. Shares are found and kept in the
+/// cache of points.
 ui::ModelShares attributed(std::shared_ptr<const ui::ModelFound> found, ModelPart part, const LanguageModel& model,
                            const Options& options);
 

@@ -241,13 +241,11 @@ class ModelWork {
     for (int l = 0; l < model_.architecture.layers; ++l) {
       const LayerHeads<T> heads = model->heads(l, x);
       const std::vector<T> rounded = model->attended(l, heads, a), golden = model->attended(l, heads, {});
-      const int count = q_.attribute == ModelPart::layer ? 1 : model_.architecture.heads;
-      for (int h = 0; h < count; ++h) {
-        const ModelPlace place{l, q_.attribute == ModelPart::layer ? -1 : h};
-        if (q_.only.layer >= 0 && !q_.only.holds(l, h) && (place.head >= 0 || q_.only.layer != l)) continue;
-        add_part({l, place.head, "", 0}, [&] {
+      for (const ModelShare& part : parts_of(q_)) {
+        if (part.layer != l) continue;
+        add_part(part, [&] {
           std::vector<T> y = x;
-          model->finish(l, place.head < 0 ? golden : with_head(model_.architecture, rounded, golden, h), y);
+          model->finish(l, part.head < 0 ? golden : with_head(model_.architecture, rounded, golden, part.head), y);
           stop_.report(cost_);
           return run_from(model, l + 1, std::move(y), a, {}, other_seconds_);
         });
@@ -388,21 +386,24 @@ double model_bytes(const ModelQuestion& q) {
   return 8 * (states * (q.keeps_outputs ? 2 : 1) + wide + logits) + (q.keeps_outputs ? 16 * n * vocabulary : 0);
 }
 
-int part_count(const ModelQuestion& q) {
-  const int layers = q.only.layer >= 0 ? 1 : q.model->architecture.layers;
-  switch (q.attribute) {
-    case ModelPart::none:
-      return 0;
-    case ModelPart::layer:
-      return layers;
-    case ModelPart::head:
-      return q.only.head >= 0 ? 1 : layers * q.model->architecture.heads;
-    case ModelPart::step:
-      break;
+std::vector<ModelShare> parts_of(const ModelQuestion& q) {
+  std::vector<ModelShare> parts;
+  if (q.attribute == ModelPart::step) {
+    for (const Step s : rounding_steps(q.a)) parts.push_back({-1, -1, std::string(name(s)), 0});
+    for (const AroundStepInfo& s : around_steps)
+      if (q.around[s.step] != exact) parts.push_back({-1, -1, "around." + std::string(s.name), 0});
   }
-  const auto around = std::ranges::count_if(q.around.steps, [](const Rounding& r) { return r != exact; });
-  return static_cast<int>(rounding_steps(q.a).size()) + static_cast<int>(around);
+  const Architecture& a = q.model->architecture;
+  for (int l = 0; l < a.layers; ++l) {
+    if (q.only.layer >= 0 && q.only.layer != l) continue;
+    if (q.attribute == ModelPart::layer) parts.push_back({l, -1, "", 0});
+    for (int h = 0; q.attribute == ModelPart::head && h < a.heads; ++h)
+      if (q.only.layer < 0 || q.only.holds(l, h)) parts.push_back({l, h, "", 0});
+  }
+  return parts;
 }
+
+int part_count(const ModelQuestion& q) { return static_cast<int>(parts_of(q).size()); }
 
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options, const ShareMemory& memory) {
   validate(question);

@@ -94,7 +94,8 @@ ModelAnswer answer_model(const ModelQuestion& question, const Options& options =
 /// model without weights is timed by a layer of its shapes. Throws as `answer_model` does.
 std::array<double, 4> expected_seconds(ModelQuestion question, const Options& options = {});
 
-/// The number of parts that will be made exact one at a time.
+/// The parts that will be made exact one at a time, without their shares, and the number of them.
+std::vector<ModelShare> parts_of(const ModelQuestion& question);
 int part_count(const ModelQuestion& question);
 
 /// Bytes of memory for the answer, without the weights.

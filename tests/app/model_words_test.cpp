@@ -1,11 +1,15 @@
-// The tokens of a model's report.
+// The tokens of a model's report, and the shares that its window keeps.
 #include "app/model/model_words.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
+#include "app/model/kept_shares.h"
+#include "app/model/model_plan.h"
+#include "tests/app/own_cache.h"
 #include "tests/support/matchers.h"
 
 namespace attoscope {
@@ -40,6 +44,28 @@ TEST(ModelWords, ANaNHasNoSign) {
   const std::string report = model_report(q, x, "a", tokens_that_move_most(q, x, "no checkpoint"));
   EXPECT_THAT(report, HasSubstr("nan"));
   EXPECT_THAT(report, Not(HasSubstr("-nan")));
+}
+
+TEST(ModelPlan, AnAttributionKeepsItsSharesAndGoesOn) {
+  const OwnCache cache;
+  const LanguageModel model = random_model(3);
+  const auto reading = std::make_shared<ui::ModelReading>();
+  reading->tokens = random_tokens(1, 20, model.architecture.vocabulary);
+  reading->text.resize(20);
+  const Options options{.threads = 1};
+  ui::ModelFound asked{.reading = reading};
+  asked.a.precision[Step::S] = to_format(bf16);
+  const auto found = std::make_shared<const ui::ModelFound>(answered(asked, model, options));
+  ModelQuestion parts = question_of(*found, model);
+  parts.attribute = ModelPart::layer;
+  EXPECT_EQ(KeptShares(cache.directory(), parts).on_disk(), 0);
+  int kept = 0;
+  const Options stopped{.cancelled = [&] { return (kept = KeptShares(cache.directory(), parts).on_disk()) > 1; }, .threads = 1};
+  EXPECT_THROW(attributed(found, ModelPart::layer, model, stopped), Stopped);
+  EXPECT_EQ(kept, 2);
+  attributed(found, ModelPart::layer, model, options);
+  EXPECT_EQ(KeptShares(cache.directory(), parts).on_disk(), 4);
+  EXPECT_EQ(cache.points(), 4U);
 }
 
 }  // namespace

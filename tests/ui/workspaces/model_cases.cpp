@@ -12,6 +12,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/model/model_answer.h"
 #include "kernels/stop_token.h"
+#include "tests/support/environment.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
@@ -301,6 +302,8 @@ CASE(model, bad_checkpoints) {
 
 CASE(model, attribution_and_cancel) {
   const TinyCheckpoint checkpoint;
+  const TemporaryDirectory scratch;
+  const Environment at_scratch("XDG_CACHE_HOME", scratch / "cache");  // no share is known from an earlier run
   open_model_window(hand, model_session(checkpoint));
   run_model(hand);
   hand.click(model_middle + "###by layer");
