@@ -170,14 +170,17 @@ void add_word(const Tokenizer& t, std::string_view word, std::vector<int>& token
   }
 }
 
-/// Refuses text that might not be in composed form: characters from U+0300 on may combine.
-void check_composed(std::string_view text) {
+/// Refuses text that is not UTF-8 and, where it must be `composed` (NFC), characters that NFC may change.
+void check_text(std::string_view text, bool composed) {
   for (std::size_t at = 0; at < text.size();) {
     const auto c = decoded(text, at);
-    if (c && c->character >= 0x300 && !(c->character >= 0x2010 && c->character <= 0x2027))
+    if (!c)
+      throw std::runtime_error("the text is not UTF-8: its byte " + std::to_string(at) +
+                               ", counted from 0, begins no character");
+    if (composed && !is_composed(c->character))
       throw std::runtime_error("the text has " + in_quotes(text.substr(at, c->bytes)) + " at byte " + std::to_string(at) +
-                               ", which this tokenizer would compose (NFC): expected --tokens");
-    at += c ? c->bytes : 1;
+                               ", which may need composition (NFC), and that is not done here: expected --tokens");
+    at += c->bytes;
   }
 }
 
@@ -207,7 +210,7 @@ std::vector<std::string> Tokenizer::texts() const {
 }
 
 std::vector<int> Tokenizer::tokens(std::string_view text) const {
-  if (composed) check_composed(text);
+  check_text(text, composed);
   std::vector<int> found;
   const auto add_plain = [&](std::string_view piece) {
     for (const std::string_view word : words_of(piece, rule)) add_word(*this, word, found);

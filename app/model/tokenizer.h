@@ -23,7 +23,8 @@ struct Tokenizer {
   std::unordered_map<std::string, int> ranks;       ///< index of "left right" among the merges
   std::unordered_map<std::string, int> added;       ///< tokens that are matched literally in the text
 
-  /// Tokens of a text. Throws std::runtime_error with half a sentence if the vocabulary lacks a byte.
+  /// Tokens of a text. Throws std::runtime_error with half a sentence if it is not UTF-8, may need composition, or has a
+  /// byte that the vocabulary lacks.
   std::vector<int> tokens(std::string_view text) const;
   /// The bytes of each token, by its number; empty if there is no such token.
   std::vector<std::string> texts() const;
@@ -50,5 +51,8 @@ std::vector<int> tokens_of_text(const std::string& path, const std::string& chec
 bool is_letter(char32_t c);
 bool is_number(char32_t c);
 bool is_space(char32_t c);
+/// True for characters that Unicode's composed form (NFC) leaves alone in a text of them; false for all that may combine or
+/// decompose, and for scripts that are not listed.
+bool is_composed(char32_t c);
 
 }  // namespace attoscope::app

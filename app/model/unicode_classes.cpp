@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -88,6 +89,15 @@ constexpr std::uint32_t numbers[] = {
     25673, 20, 108,  25, 1109, 50, 2368, 10, 422,  10, 1485, 9,  128,   10,  791,   59, 1,   3,  1,     4,  76,  45, 1,    15,
     962,   13, 2787, 10};
 
+/// First and last characters of runs in which NFC_Quick_Check is Yes and Canonical_Combining_Class is 0, in Unicode 14.0.0: of
+/// Latin, Greek, Cyrillic, Hebrew, Arabic, Thai and Georgian letters, symbols, kana, ideographs, syllables of Hangul and emoji.
+constexpr char32_t composed[][2] = {
+    {0x0, 0x2ff},     {0x375, 0x37d},     {0x388, 0x482},     {0x48a, 0x58f},    {0x5d0, 0x5f4},   {0x61b, 0x64a},
+    {0x66a, 0x66f},   {0x671, 0x6d3},     {0xe01, 0xe37},     {0xe3f, 0xe47},    {0x10a0, 0x10ff}, {0x1e00, 0x1f70},
+    {0x2002, 0x20cf}, {0x2100, 0x2125},   {0x212c, 0x2328},   {0x232b, 0x2adb},  {0x2ade, 0x2cee}, {0x2d00, 0x2d2d},
+    {0x2e00, 0x3029}, {0x3030, 0x3098},   {0x309b, 0xa66e},   {0xac00, 0xd7a3},  {0xe000, 0xf8ff}, {0xfe00, 0xfe0f},
+    {0xfe30, 0xfffd}, {0x1f000, 0x1fbff}, {0x20000, 0x2f7ff}, {0x30000, 0x323af}};
+
 template <std::size_t count>
 bool is_in(const std::uint32_t (&runs)[count], char32_t c) {
   std::uint32_t at = 0;
@@ -107,6 +117,11 @@ bool is_number(char32_t c) { return c < 128 ? c >= '0' && c <= '9' : is_in(numbe
 bool is_space(char32_t c) {
   return (c >= 9 && c <= 13) || c == 32 || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
          c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+bool is_composed(char32_t c) {
+  return std::any_of(std::begin(composed), std::end(composed),
+                     [c](const char32_t (&run)[2]) { return c >= run[0] && c <= run[1]; });
 }
 
 }  // namespace attoscope::app
