@@ -25,9 +25,11 @@ std::uint64_t product_of(const std::vector<std::uint64_t>& shape, std::size_t co
   return all;
 }
 
+std::uint64_t count_of(const NamedTensor& t) { return product_of(t.tensor.shape, t.tensor.shape.size()); }
+
 /// All numbers of a tensor, row-major.
 std::vector<double> all_numbers(const NamedTensor& t) {
-  const std::uint64_t count = product_of(t.tensor.shape, t.tensor.shape.size());
+  const std::uint64_t count = count_of(t);
   if (!std::in_range<int>(count))
     throw std::runtime_error(t.tensor.label + " has " + std::to_string(count) + " numbers, expected fewer than 2^31");
   const StoredTensor& stored = numeric(t).tensor;
@@ -156,7 +158,7 @@ class CapturedRunFile final : public CapturedRun {
       if (!read_run_name(t.name, found)) continue;
       Call& call = calls[found.call];
       call.tensors.emplace_back(&t, found);
-      call.longest = std::max(call.longest, product_of(t.tensor.shape, t.tensor.shape.size()));
+      call.longest = std::max(call.longest, count_of(t));
     }
     for (auto& [number, call] : calls)
       call.zeros =
@@ -268,7 +270,10 @@ class CapturedRunFile final : public CapturedRun {
     int most = 0;
     for (const auto& [rows, count] : counts)
       if (rows >= tokens_.size() && count > most) most = count, rows_ = rows;
-    if (most == 0 && !all_.contains({ModelTensor::logprobs, -1})) {
+    const auto logprobs = all_.find({ModelTensor::logprobs, -1});
+    if (most == 0 && ids_ != nullptr && logprobs != all_.end() && count_of(*logprobs->second.tensor) + 1 >= count_of(*ids_))
+      rows_ = std::max(rows_, count_of(*ids_));
+    if (most == 0 && logprobs == all_.end()) {
       const NamedTensor& t = *all_.begin()->second.tensor;
       throw std::runtime_error(path_ + ": has " + in_quotes(t.name) + " of shape " + shape_text(t.tensor.shape) +
                                ", expected " + std::to_string(tokens_.size()) + " tokens or more of " +
@@ -338,12 +343,12 @@ class CapturedRunFile final : public CapturedRun {
   /// model's tensor; an infinity or NaN is as far as a 0.
   void align() {
     const auto& [place, piece] = *all_.begin();
-    if (place.first == ModelTensor::logprobs) return;
     const std::uint64_t n = tokens_.size();
-    const bool has_ids = ids_ != nullptr && product_of(ids_->tensor.shape, ids_->tensor.shape.size()) == rows_;
+    const bool has_ids = ids_ != nullptr && count_of(*ids_) == rows_;
     if (ids_ != nullptr && !has_ids)
       notes_.push_back("ignored " + in_quotes(ids_->name) + " of shape " + shape_text(ids_->tensor.shape) + ", expected " +
                        std::to_string(rows_) + " tokens as its other tensors have");
+    if (place.first == ModelTensor::logprobs && !has_ids) return;
     const std::vector<std::uint64_t>& shape = has_ids ? ids_->tensor.shape : piece.tensor->tensor.shape;
     const std::size_t leading = has_ids ? shape.size() : shape.size() - 1;
     const std::uint64_t inner = leading > 1 && product_of(shape, leading) == rows_ ? shape[leading - 1] : rows_,

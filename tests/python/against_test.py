@@ -144,6 +144,18 @@ class OwnRuns(Against):
         self.assertGreater(min(t["position"] for t in moved), 257)  # token 258 is predicted at position 257
         self.assertEqual([t["id"] for t in moved], [TOKENS[t["position"]] for t in moved])
 
+    def test_log_probabilities_are_aligned_by_their_tokens(self):
+        _, checkpoint = self.checkpoint("llama", 3)
+        file = self.captured(checkpoint, TOKENS, "hf_bf16")
+        logprobs = logprobs_in(read_safetensors(file)[0], TOKENS)
+        ids = "I32", [1, len(TOKENS)], struct.pack(f"<{len(TOKENS)}i", *TOKENS)
+        both = write_safetensors(file, {"logprobs": logprobs, "input_ids": ids})
+        answer = self.against(checkpoint, TOKENS[:40], both)
+        self.assert_clean(answer, "hf_bf16")
+        self.assertIn("dropped 260 rows behind the tokens", " ".join(answer["against"]["aligned"]))
+        error = self.asked(checkpoint, [TOKENS[1], *TOKENS[1:40]], "--against", both, code=1)
+        self.assertIn("'input_ids' has no rows of these 40 tokens", error)
+
     def test_the_tokens_that_move_most(self):
         _, checkpoint = self.checkpoint("llama", 4)
         answer = json.loads(self.asked(checkpoint, TOKENS[:40], "--json", "-", "--format", "e4m1"))
