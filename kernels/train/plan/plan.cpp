@@ -38,10 +38,15 @@ void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string
   e.format = x.format;
   e.a = e.b = x.method;
   validate(e);
-  const auto is_wide = [](const Rounding& r) { return r.kind == Rounding::Kind::format && r.format.mantissa_bits > 23; };
-  const bool wide = std::any_of(x.gradient.steps.begin(), x.gradient.steps.end(), is_wide);
-  if (wide || is_wide(x.weights) || is_wide(x.optimiser) || works_in_double(e))
-    refuse(key + ".format", name(x.format), "formats of at most 24 significant bits: weights are fp32");
+  const std::string narrow = "formats of at most 24 significant bits: weights are fp32";
+  const auto check_width = [&](const std::string& part, const Rounding& r) {
+    if (r.kind == Rounding::Kind::format && r.format.mantissa_bits > 23) refuse(key + part, name(r.format), narrow);
+  };
+  check_width(".weights", x.weights);
+  check_width(".optimiser", x.optimiser);
+  for (int i = 0; i < grad_step_count; ++i)
+    check_width(".gradient." + std::string(name(static_cast<GradStep>(i))), x.gradient[static_cast<GradStep>(i)]);
+  if (works_in_double(e)) refuse(key + ".format", name(x.format), narrow);
   for (const HeadPlace& place : x.exact)
     if (place.layer >= plan.model.layers || place.head >= plan.model.heads)
       refuse(key + ".exact", std::to_string(place.layer) + ":" + std::to_string(place.head), "a layer and a head of the model");
