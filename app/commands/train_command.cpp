@@ -169,8 +169,8 @@ Task task_of(const TrainArguments& x, const Streams& streams) {
   const TrainPlan* const earlier = task.resumed ? &task.resumed->record.plan : nullptr;
   task.plan = train_plan_of(x, earlier);
   task.until = task.plan.recipe.steps;
-  if (x.until)
-    task.until = whole_number("--until", *x.until, task.resumed ? task.resumed->record.step : 0, task.plan.recipe.steps);
+  const int least = x.seeds ? 1 : task.resumed ? task.resumed->record.step : 0;  // seeds of no step have no numbers
+  if (x.until) task.until = whole_number("--until", *x.until, least, task.plan.recipe.steps);
   for (const std::string& text : x.save_qkv) task.qkv.push_back(qkv_file(text, task.plan));
   check_places(x, task, streams);
   const std::string file = x.text.value_or(task.plan.text.file);

@@ -30,8 +30,9 @@ double loss_at(const RunRecord& run, int step) {
   return found == run.steps.end() ? NAN : found->loss;
 }
 
-/// The losses of a and b at a's last step.
+/// The losses of a and b at a's last step; "" before the first.
 std::string losses(const TrainRecord& r) {
+  if (r.runs[0].steps.empty() && r.runs[1].steps.empty()) return "";
   const int step = r.runs[0].steps.empty() ? r.step : r.runs[0].steps.back().step;
   const double a = loss_at(r.runs[0], step), b = loss_at(r.runs[1], step);
   return fmt::format("{}loss of a {:.4f}, of b {:.4f}, difference {}\n",

@@ -325,6 +325,12 @@ TEST_F(TrainCommand, SeedsAreNoSingleTraining) {
     expect_refused(tiny({"--seeds", "2", option, scratch_ / "c"}), 2,
                    std::string("--seeds is '2', expected it without ") + option + ", which is about one training");
   expect_refused(tiny({"--seeds", "0"}), 2, "--seeds is '0', expected");
+  expect_refused(tiny({"--seeds", "2", "--until", "0"}), 2, "--until is '0', expected a whole number from 1 to 6");
+}
+
+TEST_F(TrainCommand, BeforeTheFirstStepThereIsNoLoss) {
+  const std::string out = output_of(tiny({"--until", "0"}));
+  EXPECT_THAT(out, AllOf(HasSubstr("step 0 of 6"), HasSubstr("nothing was measured yet"), Not(HasSubstr("loss of a"))));
 }
 
 TEST_F(TrainCommand, ACheckpointThatCannotBeWrittenWarnsAndTrainingGoesOn) {
