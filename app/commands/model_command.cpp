@@ -56,6 +56,7 @@ void check_places(const ModelArguments& x, const Streams& streams) {
   std::vector<OutputPlace> read = streams.files;
   for (const std::string& file : files_of_checkpoint(x.checkpoint)) read.push_back({"checkpoint", file});
   check_outputs({{"--json", x.json}, {"--capture", x.capture}}, read, saved);
+  if (x.capture == "-") refuse("--capture", x.capture, "a file");
 }
 
 /// The question, without its model.

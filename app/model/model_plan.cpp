@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -105,7 +106,7 @@ void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::Mod
   if (plan.limit > 0 && reading.tokens.size() > static_cast<std::size_t>(plan.limit))
     reading.tokens.resize(static_cast<std::size_t>(plan.limit));
   if (reading.tokens.size() < 2)
-    throw std::runtime_error(fmt::format("the text has {} tokens, expected 2 or more", reading.tokens.size()));
+    throw std::runtime_error(fmt::format("the text has {}, expected 2 or more", counted(std::ssize(reading.tokens), "token")));
   reading.words = words_of(tokenizer ? &*tokenizer : nullptr);
   for (const int token : reading.tokens) reading.text.push_back(token_text(reading, token));
 }

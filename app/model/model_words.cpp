@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 
@@ -102,12 +103,14 @@ std::string method_name(const Method& m) {
 }
 
 ModelPlace parse_place(const std::string& label, const std::string& text) {
-  constexpr int most = 1 << 24;
   if (text.empty()) return {};
-  const std::size_t colon = text.find(':');
-  ModelPlace place{whole_number(label, text.substr(0, colon), 0, most), -1};
-  if (colon != std::string::npos) place.head = whole_number(label, text.substr(colon + 1), 0, most);
-  return place;
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view all = text;
+  const auto layer = to_number<int>(all.substr(0, colon));
+  const auto head = colon == text.size() ? std::optional(-1) : to_number<int>(all.substr(colon + 1));
+  if (!layer || !head || *layer < 0 || (colon < text.size() && *head < 0))
+    refuse(label, text, "L or L:H, a layer and a head of it, from 0 on");
+  return {*layer, *head};
 }
 
 std::string model_conclusion(const ModelQuestion& q, const ModelAnswer& x, const std::string& a_name) {

@@ -11,6 +11,7 @@
 #include "app/session/report.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
+#include "app/words/numbers.h"
 #include "kernels/experiment/presets.h"
 #include "ui/frame/pair_look.h"
 
@@ -94,10 +95,11 @@ std::string training_conditions(const TrainRecord& record, bool by_letter) {
   const TrainPlan& p = record.plan;
   const ModelShape& m = p.model;
   const auto words = [](const TrainMethod& x) { return name(x.format) + " " + method_text(x.method) + stored_text(x); };
-  std::string text = fmt::format(
-      "{}{}{}{}; character-level GPT of {} layers x {}, {} heads, context {}, batch {}, {} of {} steps, seed {}, learns {}",
-      by_letter ? "a is " : "", words(p.a), by_letter ? ", b is " : " against ", words(p.b), m.layers, m.width, m.heads,
-      m.context, p.recipe.batch, record.step, p.recipe.steps, p.recipe.seed, text_name(p.text));
+  std::string text =
+      fmt::format("{}{}{}{}; character-level GPT of {} x {}, {}, context {}, batch {}, {} of {} steps, seed {}, learns {}",
+                  by_letter ? "a is " : "", words(p.a), by_letter ? ", b is " : " against ", words(p.b),
+                  counted(m.layers, "layer"), m.width, counted(m.heads, "head"), m.context, p.recipe.batch, record.step,
+                  p.recipe.steps, p.recipe.seed, text_name(p.text));
   for (const Fork& fork : record.forks) text += fmt::format("; forked after step {}: {}", fork.step, fork.sentence);
   return text + "; attoscope " ATTOSCOPE_VERSION ".";
 }

@@ -210,9 +210,10 @@ std::string short_number(double x) { return std::isnan(x) ? "-" : fmt::format("{
 
 std::string train_conditions(const TrainPlan& p) {
   const ModelShape& m = p.model;
-  return fmt::format("a: {}\nb: {}\n{} layers x {}, {} heads, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n",
-                     train_method_text(p.a), train_method_text(p.b), m.layers, m.width, m.heads, m.context, norm_names[m.norm],
-                     p.recipe.batch, text_name(p.text), p.recipe.seed, p.recipe.data_seed);
+  return fmt::format("a: {}\nb: {}\n{} x {}, {}, context {}, {} norm, batch {}, {}, seed {}, data seed {}\n",
+                     train_method_text(p.a), train_method_text(p.b), counted(m.layers, "layer"), m.width,
+                     counted(m.heads, "head"), m.context, norm_names[m.norm], p.recipe.batch, text_name(p.text), p.recipe.seed,
+                     p.recipe.data_seed);
 }
 
 std::string train_report(const TrainRecord& record) {

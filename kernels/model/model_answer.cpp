@@ -357,7 +357,7 @@ LanguageModel one_layer(Architecture a) {
 void validate(const ModelQuestion& q) {
   const Architecture& a = q.model->architecture;
   const int n = static_cast<int>(q.tokens.size());
-  if (n < 2) throw std::invalid_argument("there are " + std::to_string(n) + " tokens, expected 2 or more");
+  if (n < 2) throw std::invalid_argument((n == 1 ? "there is " : "there are ") + counted(n, "token") + ", expected 2 or more");
   for (const int t : q.tokens)
     if (t < 0 || t >= a.vocabulary)
       throw std::invalid_argument("token " + std::to_string(t) + " is not one of the vocabulary's " +

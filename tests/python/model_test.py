@@ -402,8 +402,11 @@ class Refusals(Model):
     def test_wrong_questions(self):
         model = TinyModel("llama", 1)
         self.refused(model, "token 48", "expected 0 to 47", tokens=[1, 48], code=2)
-        self.refused(model, "1 tokens, expected 2", tokens=[1], code=2)
+        self.refused(model, "there is 1 token, expected 2 or more", tokens=[1], code=2)
         self.refused(model, "--only names layer 3", options=("--only", "3"), code=2)
+        for place in "1:", ":1", "x", "1:-1", "-1", "1:2:3":
+            self.refused(model, f"--only is '{place}', expected L or L:H", options=(f"--only={place}",), code=2)
+        self.refused(model, "--capture is '-', expected a file", options=("--capture", "-"), code=2)
         self.refused(model, "--attribute is 'row'", options=("--attribute", "row"), code=2)
         self.refused(model, "'norms=bf16'", "square_sum", options=("--around", "fp32,norms=bf16"), code=2)
         self.refused(model, "24 significant bits", options=("--around", "fp32,norm=fp64"), code=2)

@@ -330,6 +330,7 @@ TEST_F(TrainCommand, SeedsAreNoSingleTraining) {
 
 TEST_F(TrainCommand, BeforeTheFirstStepThereIsNoLoss) {
   const std::string out = output_of(tiny({"--until", "0"}));
+  EXPECT_THAT(out, HasSubstr("\n1 layer x 16, 2 heads, "));
   EXPECT_THAT(out, AllOf(HasSubstr("step 0 of 6"), HasSubstr("nothing was measured yet"), Not(HasSubstr("loss of a"))));
 }
 
