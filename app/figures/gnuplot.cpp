@@ -59,13 +59,21 @@ class Workshop {
   fs::path path_;
 };
 
-/// Waits for a child and returns its exit status; kills it and throws Stopped if cancelled.
+/// Waits for a child and returns its exit status. Throws Stopped if a signal to end stopped it, and kills it and throws Stopped
+/// if cancelled.
 int status_of(pid_t child, const Cancelled& cancelled) {
   constexpr auto between_looks = std::chrono::milliseconds(5);
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, cancelled ? WNOHANG : 0);
-    if (ended == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    if (ended == child) {
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+      std::this_thread::sleep_for(between_looks);  // Ctrl-C ends the child, too, before Interrupts tells of it
+      const bool is_cancelled = cancelled && cancelled();
+      const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+      if (is_cancelled || signal == SIGINT || signal == SIGTERM) throw Stopped();
+      return signal == 0 ? WEXITSTATUS(status) : 128;
+    }
     if (cancelled && cancelled()) {
       ::kill(child, SIGKILL);
       while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;

@@ -24,7 +24,7 @@ std::vector<std::string> style_files(PictureFormat format);
 std::string gnuplot_script(const Figure& figure, PictureFormat format, const std::string& stem);
 
 /// Runs the script and returns the bytes of `files`, which it makes. Throws std::runtime_error in a sentence, which names the
-/// package if gnuplot is missing; kills gnuplot and throws Stopped if cancelled.
+/// package if gnuplot is missing; throws Stopped if cancelled, after killing gnuplot, or if SIGINT or SIGTERM ended gnuplot.
 std::vector<std::string> drawn(const std::string& script, const std::vector<std::string>& files,
                                const Cancelled& cancelled = {});
 

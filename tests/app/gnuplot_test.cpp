@@ -2,13 +2,13 @@
 #include "app/figures/gnuplot.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 
 #include "app/figures/bundle.h"
 #include "app/figures/gnuplot_text.h"
@@ -16,6 +16,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/eventually.h"
 #include "tests/support/figure_support.h"
+#include "tests/support/gnuplot_stand_in.h"
 #include "tests/support/temporary_directory.h"
 
 namespace attoscope::app {
@@ -23,31 +24,24 @@ namespace {
 
 using testing::TemporaryDirectory;
 
-/// While this lives, `gnuplot` is a program that writes its process id into a file and sleeps.
-class SleepingGnuplot {
- public:
-  SleepingGnuplot() {
-    const std::string program =
-        scratch_.write("gnuplot", "#!/bin/sh\necho $$ >" + (scratch_ / "new") + "\nmv " + (scratch_ / "new") + " " +
-                                      (scratch_ / "number") + "\nexec sleep 1000\n");
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  }
-  bool began() const { return std::filesystem::exists(scratch_ / "number"); }
-  bool runs() const { return ::kill(std::stoi(testing::bytes_of_file(scratch_ / "number")), 0) == 0; }
-
- private:
-  TemporaryDirectory scratch_;
-  testing::Environment here_first_{"PATH", (scratch_ / "") + ":" + std::getenv("PATH")};
-};
-
 TEST(Gnuplot, IsKilledWhenNobodyWantsItsPicture) {
-  const SleepingGnuplot gnuplot;
+  const testing::GnuplotStandIn gnuplot("exec sleep 1000");
   EXPECT_THROW(drawn("", {"f.svg"}, [&] { return gnuplot.began(); }), Stopped);
   EXPECT_FALSE(gnuplot.runs());
 }
 
+/// Ctrl-C in a terminal ends gnuplot, too, by the signal or with a failure, and perhaps before this program looks.
+TEST(Gnuplot, IsStoppedByASignalToBoth) {
+  for (const std::string end : {"kill -TERM $$", "exit 1"}) {
+    const testing::GnuplotStandIn gnuplot(end);
+    EXPECT_THROW(drawn("", {"f.svg"}, [&] { return gnuplot.began(); }), Stopped) << end;
+  }
+  const testing::GnuplotStandIn alone("kill -TERM $$");
+  EXPECT_THROW(drawn("", {"f.svg"}, [] { return false; }), Stopped);
+}
+
 TEST(Gnuplot, DoesNotKeepAQueueFromEnding) {
-  const SleepingGnuplot gnuplot;
+  const testing::GnuplotStandIn gnuplot("exec sleep 1000");
   {
     JobQueue jobs({});
     jobs.add([](const Cancelled& cancelled) { return drawn("", {"f.svg"}, cancelled)[0]; });
@@ -57,7 +51,7 @@ TEST(Gnuplot, DoesNotKeepAQueueFromEnding) {
 }
 
 TEST(Gnuplot, IsStoppedByItsButton) {
-  const SleepingGnuplot gnuplot;
+  const testing::GnuplotStandIn gnuplot("exec sleep 1000");
   JobQueue jobs({});
   jobs.add([](const Cancelled& cancelled) { return drawn("", {"f.svg"}, cancelled)[0]; });
   ASSERT_TRUE(testing::eventually([&] { return gnuplot.began(); }));
@@ -111,6 +105,16 @@ Figure figure_of(std::vector<std::string> labels, double y, double step) {
     f.panels[0].series.push_back(ui::series_of(labels[i], static_cast<ui::Ink>(static_cast<std::size_t>(ui::Ink::one) + i),
                                                ui::Shape::line_and_marks, {1, 2, 3}, {y, y + step, y + 2 * step}));
   return f;
+}
+
+TEST(Gnuplot, LeavesTheOldFilesIfASignalEndsIt) {
+  const testing::GnuplotStandIn gnuplot("kill -TERM $$");
+  const TemporaryDirectory scratch;
+  for (const char* const name : {"f.svg", "f.csv", "f.zip"}) scratch.write(name, "old");
+  for (const char* const name : {"f.svg", "f.zip"})
+    EXPECT_THROW(write_bundle(scratch / name, figure_of({"one"}, 1, 1), Json::object()), Stopped);
+  for (const char* const name : {"f.svg", "f.csv", "f.zip"}) EXPECT_EQ(testing::bytes_of_file(scratch / name), "old") << name;
+  EXPECT_EQ(scratch.count(), 3);
 }
 
 TEST(Print, EverySeriesHasADashOfItsOwnUnlessADashMeansSomething) {
