@@ -103,6 +103,12 @@ auto computed(const FigureArguments& x, std::size_t points, const char* of, std:
   return compute(FigureWork{.cancelled = [&] { return interrupts.arrived(); }, .cache = &cache, .finished = finished});
 }
 
+/// Writes the bundle; a signal stops the drawing.
+void write_drawn(const std::string& file, const Figure& figure, const Json& reproduction) {
+  unless_stopped("stopped before the figure was drawn; nothing was written",
+                 [&](const Cancelled& cancelled) { write_bundle(file, figure, reproduction, cancelled); });
+}
+
 std::string list_text() {
   std::string text;
   for (const NamedFigure& f : named_figures()) text += fmt::format("{:<18} {}\n", f.name, f.what);
@@ -128,7 +134,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   const auto answers = computed(x, app::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   const Figure figure = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), style);
-  write_bundle(x.out, figure, sweep_reproduction(sweep, style, figure.caption));
+  write_drawn(x.out, figure, sweep_reproduction(sweep, style, figure.caption));
   streams.out << figure.caption << "\n" << x.out << "\n";
 }
 
@@ -173,7 +179,7 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
                                    streams.terminal, [&](const FigureWork& work) { return made_figure(asked, work); });
   Json reproduction = made.reproduction;
   reproduction["print"] = style_json(style);
-  write_bundle(x.out, in_style(made.figure, style), reproduction);
+  write_drawn(x.out, in_style(made.figure, style), reproduction);
   streams.out << made.figure.caption << "\n" << x.out << "\n";
   if (!made.changed.empty())
     throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");

@@ -316,7 +316,7 @@ std::string write_files(const TrainArguments& x, const Task& task, PairedTrainin
     const Figure figure = in_style(train_figure(record), style);
     Json json = reproduction(training, figure);
     json["print"] = style_json(style);
-    no_picture = stage_bundle(files, x.figure, figure, json);
+    no_picture = stage_unless_interrupted(files, x.figure, figure, json);
   }
   files.commit();
   return no_picture;

@@ -81,7 +81,7 @@ std::string write_files(const TrainArguments& x, const SeedTask& task, const See
     const Figure figure = in_style(seeds_figure(records), style);
     Json json = reproduction(found, task, figure);
     json["print"] = style_json(style);
-    no_picture = stage_bundle(files, x.figure, figure, json);
+    no_picture = stage_unless_interrupted(files, x.figure, figure, json);
   }
   files.commit();
   return no_picture;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/files/interrupts.h"
 #include "app/files/zip.h"
 #include "app/json/settings_json.h"
 #include "app/words/field_setter.h"
@@ -132,6 +133,16 @@ std::string stage_bundle(StagedFiles& files, const std::string& file, const Figu
   for (const ZipMember& member : all.members) files.add(member.name, member.bytes);
   if (!all.failure.empty()) files.add_absence(file);  // an older picture would show other data
   return all.failure.empty() ? "" : all.failure + " They are in " + beside + ".csv, .gp and .json.";
+}
+
+std::string stage_unless_interrupted(StagedFiles& files, const std::string& file, const Figure& figure,
+                                     const Json& reproduction) {
+  const Interrupts interrupts;
+  try {
+    return stage_bundle(files, file, figure, reproduction, PictureFormat::pdf, [&] { return interrupts.arrived(); });
+  } catch (const Stopped&) {
+    return "stopped before " + file + " was drawn; nothing of the figure was written";
+  }
 }
 
 void write_bundle(const std::string& file, const Figure& figure, const Json& reproduction, const Cancelled& cancelled) {

@@ -18,6 +18,7 @@
 #include "kernels/experiment/presets.h"
 #include "tests/app/outcome.h"
 #include "tests/app/own_cache.h"
+#include "tests/support/gnuplot_stand_in.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
@@ -282,6 +283,23 @@ TEST(SweepCommand, ResumesWhereASignalStoppedIt) {
   EXPECT_THAT(resumed.out, HasSubstr("800 points, " + std::to_string(800 - kept) + " of them computed now: "));
   const Outcome fresh = attoscope(with(command, {"--no-cache"}));
   EXPECT_EQ(resumed.out.substr(0, resumed.out.find("points")), fresh.out.substr(0, fresh.out.find("points")));
+}
+
+TEST(SweepCommand, ASignalStopsTheDrawingAndKeepsTheOldFigure) {
+  const OwnCache own;
+  const GnuplotStandIn gnuplot("kill -INT $PPID; exec sleep 1000");
+  const TemporaryDirectory scratch;
+  const std::string picture = scratch.write("f.svg", "old");
+  const Outcome stopped = attoscope(with(small_command, {"--figure", picture, "--csv", scratch / "t.csv"}));
+  EXPECT_EQ(stopped.code, 1);
+  EXPECT_THAT(stopped.err, HasSubstr("stopped before " + picture + " was drawn; nothing of the figure was written"));
+  EXPECT_FALSE(gnuplot.runs());
+  EXPECT_EQ(bytes_of_file(picture), "old");
+  EXPECT_THAT(bytes_of_file(scratch / "t.csv"), StartsWith("block_k,"));
+  expect_refused({"figure", "io", "--n", "16", "--d", "8", "--seeds", "1", "--out", picture, "--quiet"}, 1,
+                 "stopped before the figure was drawn; nothing was written");
+  EXPECT_FALSE(gnuplot.runs());
+  EXPECT_EQ(bytes_of_file(picture), "old");
 }
 
 /// A file of two layers of three heads, 40 tokens each, and the errors that `run` gives for its heads.

@@ -19,6 +19,7 @@
 #include "kernels/train/plan/plan.h"
 #include "tests/app/disk_full.h"
 #include "tests/app/outcome.h"
+#include "tests/support/gnuplot_stand_in.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/made_up_training.h"
@@ -544,6 +545,20 @@ TEST_F(TrainCommand, ASignalStopsBetweenStepsAndKeepsTheState) {
   EXPECT_THAT(outcome.out, HasSubstr("a - b"));
   EXPECT_THAT(outcome.err,
               HasSubstr("stopped at step " + std::to_string(read_checkpoint(scratch_ / "c").state.step) + " of 1000000"));
+}
+
+TEST_F(TrainCommand, ASignalStopsTheDrawingAlone) {
+  const GnuplotStandIn gnuplot("kill -TERM $$");
+  const std::string picture = scratch_.write("f.svg", "old");
+  const Outcome outcome = attoscope(tiny({"--figure", picture, "--json", scratch_ / "t.json"}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("stopped before " + picture + " was drawn; nothing of the figure was written"));
+  EXPECT_EQ(bytes_of_file(picture), "old");
+  EXPECT_EQ(json_of_file(scratch_ / "t.json")["step"], 6);
+  const Outcome seeds = attoscope(tiny({"--seeds", "2", "--figure", picture, "--csv", scratch_ / "t.csv"}));
+  EXPECT_THAT(seeds.err, HasSubstr("stopped before " + picture + " was drawn"));
+  EXPECT_EQ(bytes_of_file(picture), "old");
+  EXPECT_NE(bytes_of_file(scratch_ / "t.csv"), "");
 }
 
 TEST_F(TrainCommand, TheFigureStandsBesideItsData) {
