@@ -52,7 +52,8 @@ class Measured(unittest.TestCase):
         return [str(MEASURE), "--build", str(self.build), "--out", str(self.out), *more]
 
     def environment(self, sanitizer=True):
-        return {**os.environ, "ATTOSCOPE_SANITIZER": str(self.build / "sanitizer") if sanitizer else ""}
+        return {**os.environ, "PATH": f"{self.build}:{os.environ['PATH']}",
+                "ATTOSCOPE_SANITIZER": str(self.build / "sanitizer") if sanitizer else ""}
 
     def measure(self, *more, sanitizer=True):
         """Runs measure; returns its exit code and the parts that ran."""
@@ -127,6 +128,19 @@ class Measured(unittest.TestCase):
         self.measure()
         self.program("tests/gpu/attoscope_gpu_interop", "echo '4 passed, 0 failed'", "interop")
         self.assertEqual(self.measure(), (0, ORDER))
+
+    def test_another_gpu_is_measured_anew(self):
+        for gpu in ("H100, 80 GB", "B200, 180 GB"):
+            self.program("nvidia-smi", f"echo '{gpu}'", None)
+            self.assertEqual(self.measure(), (0, ORDER))
+            self.assertIn(f"- {gpu}", self.page())
+        self.assertEqual(self.measure("--device", "cuda:1", "--only", "check"), (0, ["check"]))
+        self.assertEqual(list(self.known()), ["check"])
+
+    def test_without_the_check_nothing_is_measured(self):
+        (self.build / "tests/gpu/attoscope_gpu_check").unlink()
+        self.assertEqual(self.measure()[0], 1)
+        self.assertEqual(self.known()["check"]["state"], "left out")
 
     def test_what_cannot_run_is_left_out_and_said(self):
         self.attoscope(knows_check_gpu=False)
