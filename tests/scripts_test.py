@@ -71,6 +71,18 @@ class Scripts(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"(?m)^zips +none +0 +0\nno libFuzzer$")
 
+    def test_a_debian_that_was_not_finished_is_made_anew(self):
+        self.copy("tests/elsewhere")
+        self.fake("id", "echo 0")
+        self.fake("unshare", 'shift 3; exec "$@"')  # without its options
+        self.fake("apt-get", "")
+        self.fake("debootstrap", f"ls -A {self.at}/debian; touch {self.at}/debian/half; echo no mirror; exit 1")
+        for _ in range(2):
+            code, said = self.said("tests/elsewhere", str(self.at / "debian"), "program")
+            self.assertEqual((code, said.split("\n")[1:3]), (1, ["etc", "no mirror"]), said)
+        (self.at / "debian/etc/elsewhere").unlink()
+        self.assertIn("is not empty, and was not made by this script", self.said("tests/elsewhere", str(self.at / "debian"))[1])
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
