@@ -83,6 +83,24 @@ class Scripts(unittest.TestCase):
         (self.at / "debian/etc/elsewhere").unlink()
         self.assertIn("is not empty, and was not made by this script", self.said("tests/elsewhere", str(self.at / "debian"))[1])
 
+    def test_the_packages_options_may_stand_anywhere(self):
+        self.copy("app/package")
+        for name in ("dpkg-query", "cmake", "ninja"):
+            self.fake(name, "")
+        for script in ("ui/toolkit/fetch", "app/packaging/make_packages.py"):
+            (self.tree / script).parent.mkdir(parents=True)
+            shutil.copy(self.at / "bin/ninja", self.tree / script)
+        (self.tree / "app/packaging/make_packages.py").write_text("#!/bin/bash\necho made: ${@:2}\n")
+        self.fake("comm", "")  # no package is missing
+        for arguments in (["out", "--without-commands"], ["--without-commands", "out"]):
+            self.assertRegex(self.said("app/package", *arguments)[1], r"(?m)^made: out --without-commands$")
+        self.assertRegex(self.said("app/package")[1], rf"(?m)^made: {self.tree}/build/packages$")
+        code, said = self.said("app/package", "--help")
+        self.assertEqual((code, "app/package [--without-commands] [DIRECTORY]" in said, "made:" in said), (0, True, False), said)
+        for arguments in (["--with-commands"], ["one", "two"]):
+            code, said = self.said("app/package", *arguments)
+            self.assertEqual((code, said.count("\n"), "made:" in said), (2, 1, False), said)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
