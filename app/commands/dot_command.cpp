@@ -95,9 +95,10 @@ std::vector<float> dot_products(const TensorCoreRule& rule, const Operands& o) {
   return d;
 }
 
-/// True if recorded products cover these sums: some rules were recorded only for K up to 32, or for one block with c = 0.
+/// True if recorded products cover these sums: some rules were recorded only for K up to 32 or 4, or for one block with c = 0.
 bool is_recorded(const TensorCoreRule& rule, const Operands& o) {
   if (rule.evidence == SumEvidence::recorded_to_32) return o.k <= 32;
+  if (rule.evidence == SumEvidence::recorded_to_4) return o.k <= 4;
   if (rule.evidence != SumEvidence::recorded_without_c) return rule.evidence == SumEvidence::recorded;
   return o.k <= rule.block && std::ranges::all_of(o.c.values, [](float c) { return c == 0; });
 }

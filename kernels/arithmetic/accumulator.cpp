@@ -81,6 +81,7 @@ bool adds_halves(TensorCore gpu, const Format& factors, SumType sums) {
 SumEvidence evidence_of(TensorCore gpu, const Format& factors, SumType sums) {
   const bool hopper = gpu == TensorCore::h100 || gpu == TensorCore::h200;
   if (gpu == TensorCore::rtx50) return SumEvidence::model;
+  if (factors == tf32 && block_length(gpu, factors) > 4) return SumEvidence::recorded_to_4;
   if (!is_fp8(factors)) return SumEvidence::recorded;
   if (adds_halves(gpu, factors, sums)) return SumEvidence::recorded_to_32;
   if (sums == SumType::f16) return gpu == TensorCore::ada ? SumEvidence::recorded : SumEvidence::model;
@@ -163,6 +164,7 @@ std::string rule_text(const TensorCoreRule& r) {
 
 std::string_view text(SumEvidence e) {
   constexpr EnumArray<SumEvidence> texts{"recorded", "recorded for K up to 32; beyond, model, not recorded",
+                                         "recorded for K up to 4; beyond, model, not recorded",
                                          "recorded for c = 0; with another c, model, not recorded", "model, not recorded"};
   return texts[e];
 }

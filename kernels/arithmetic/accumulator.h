@@ -104,6 +104,7 @@ enum class CarryPlace : std::uint8_t {
 enum class SumEvidence : std::uint8_t {
   recorded,        ///< the rule gives every recorded product
   recorded_to_32,  ///< every recorded product with K up to 32; beyond, where c is the previous block's result, it is a model
+  recorded_to_4,   ///< every recorded product with K up to 4; beyond, where a block has more products, it is a model
   recorded_without_c,  ///< every recorded product with c = 0; for another c, so from the second block on, it is a model
   model                ///< no recording decides: "model, not recorded"
 };
@@ -144,8 +145,8 @@ std::string_view text(SumRounding r);
 std::string_view text(CarryPlace c);
 /// "blocks of 16, 25 bits, towards zero to fp32; recorded".
 std::string rule_text(const TensorCoreRule& rule);
-/// "recorded", "recorded for K up to 32; beyond, model, not recorded", "recorded for c = 0; with another c, model, not
-/// recorded", "model, not recorded".
+/// "recorded", "recorded for K up to 32; beyond, model, not recorded", the same up to 4, "recorded for c = 0; with another c,
+/// model, not recorded", "model, not recorded".
 std::string_view text(SumEvidence e);
 
 }  // namespace attoscope

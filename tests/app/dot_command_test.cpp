@@ -89,6 +89,13 @@ TEST(Dot, SaysWhereNothingWasRecorded) {
   EXPECT_THAT(attoscope(files.command({"--result", "f16", "--c", files.c}, "b200", "e4m3")).out,
               AllOf(Not(HasSubstr(not_recorded)), HasSubstr("products 0 and 1 of every four before 2 and 3"),
                     HasSubstr("c after both halves of the block, in fp16 to nearest even")));
+  const auto is_recorded = [&](const char* gpu, int k) {
+    files.a = files.b = files.scratch.write(
+        "ones.npy", npy_of("(1, " + std::to_string(k) + ")", std::vector<double>(static_cast<std::size_t>(k), 1.0)));
+    return json_of(files.command({}, gpu, "tf32"))["recorded"].get<bool>();
+  };
+  for (const char* const gpu : {"h100", "h200", "b200"}) EXPECT_TRUE(is_recorded(gpu, 4) && !is_recorded(gpu, 5)) << gpu;
+  EXPECT_TRUE(is_recorded("a100", 8)) << "two blocks of 4, as recorded";
   files.a = files.b = files.scratch.write("long.npy", npy_of("(1, 33)", std::vector<double>(33, 1.0)));
   EXPECT_THAT(attoscope(files.command({}, "h100", "e4m3")).out, HasSubstr(not_recorded))
       << "the second block has c = the result of the first block";

@@ -160,6 +160,14 @@ TEST(Rule, OfHopper) {
             "even; recorded for K up to 32; beyond, model, not recorded");
 }
 
+/// Products of tf32 were recorded with K = 4 alone.
+TEST(Rule, OfTf32InBlocksOfEightIsRecordedForHalfABlock) {
+  for (const TensorCore gpu : {TensorCore::h100, TensorCore::h200, TensorCore::b200})
+    EXPECT_EQ(rule_text(tensor_core_rule(gpu, tf32, SumType::f32)),
+              "blocks of 8, 25 bits, towards zero to fp32; recorded for K up to 4; beyond, model, not recorded");
+  EXPECT_EQ(tensor_core_rule(TensorCore::ada, tf32, SumType::f32).evidence, SumEvidence::recorded);
+}
+
 /// The rule of rtx50 comes from a published model alone, for all formats.
 TEST(Rule, OfRtx50IsNeverRecorded) {
   for (const Format& f : {fp16, bf16, tf32, e4m3, e5m2})

@@ -77,7 +77,8 @@ std::string evidence_text(const Sums& sums, std::span<const std::size_t> product
     if (const auto rule = sums.rule(p, a)) least = std::max(least, rule->evidence);
   if (least == SumEvidence::recorded) return "";
   if (least == SumEvidence::model) return "model, not recorded";
-  return least == SumEvidence::recorded_to_32 ? "recorded for K up to 32" : "recorded for c = 0";
+  if (least == SumEvidence::recorded_without_c) return "recorded for c = 0";
+  return least == SumEvidence::recorded_to_32 ? "recorded for K up to 32" : "recorded for K up to 4";
 }
 
 /// Short description of an accumulator, without the remark after the colon.
