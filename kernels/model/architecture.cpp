@@ -99,7 +99,7 @@ void validate(const Architecture& a) {
     refuse("has a head of " + std::to_string(a.head_dim) + " columns, expected an even number, for the rotary embedding");
   if (!(a.epsilon >= 0 && a.epsilon < 1)) refuse("has an epsilon of " + shortest(a.epsilon) + ", expected 0 to 1");
   if (!(a.rope.theta > 1 && a.rope.theta < 1e30))
-    refuse("has a rope_theta of " + shortest(a.rope.theta) + ", expected more than 1");
+    refuse("has a rope_theta of " + shortest(a.rope.theta) + ", expected more than 1 and less than 1e30");
 }
 
 LanguageModel random_model(std::uint64_t seed) {
