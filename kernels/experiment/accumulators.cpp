@@ -50,13 +50,21 @@ GradStep sum_step(GradProduct p) {
   return steps[static_cast<std::size_t>(p)];
 }
 
-std::string why_no_factors(const ProductFactors& f, AttentionProduct product, Accumulator accumulator) {
+/// "K is bf16", or "K is fp32 (stored as int8)".
+std::string factor_text(const Method& m, ScaledTensor t, const Format& f) {
+  const Scaling& s = m.scaling[t];
+  const std::string format = attoscope::name(f), stored = s.is_on() ? attoscope::name(s.element) : format;
+  return std::string(scaled_tensor_names[t]) + " is " + format + (stored == format ? "" : " (stored as " + stored + ")");
+}
+
+std::string why_no_factors(const Method& m, const ProductFactors& f, AttentionProduct product, Accumulator accumulator) {
+  const bool of_pv = product == AttentionProduct::pv;
+  const std::string a = factor_text(m, of_pv ? ScaledTensor::V : ScaledTensor::K, f.a),
+                    b = factor_text(m, of_pv ? ScaledTensor::P : ScaledTensor::Q, f.b);
   const std::string gpu(name(gpu_of(accumulator)));
-  if (product == AttentionProduct::pv && f.b == fp32 && f.a != fp32)
+  if (of_pv && f.b == fp32 && f.a != fp32)
     return "P is left in fp32, which " + gpu + " does not multiply: round P as V, to " + name(f.a);
-  if (f.a != f.b)
-    return (product == AttentionProduct::pv ? "P is " + name(f.b) + " and V is " : "Q is " + name(f.b) + " and K is ") +
-           name(f.a) + ": a tensor core multiplies numbers of one format";
+  if (f.a != f.b) return b + " and " + a + ": a tensor core multiplies numbers of one format";
   return why_no_tensor_core(gpu_of(accumulator), f.a, sums_of(accumulator));
 }
 
@@ -90,7 +98,7 @@ std::string why_no_accumulator(const Experiment& e, const Method& m, AttentionPr
         .append(", expected sequential");
   if (std::string why = why_no_sums(e, accumulator, order, name(step), m.precision[step]); !why.empty()) return why;
   if (!is_tensor_core(accumulator)) return "";
-  return why_no_factors(factors_of(m, product, input_format(e, m), e.format), product, accumulator);
+  return why_no_factors(m, factors_of(m, product, input_format(e, m), e.format), product, accumulator);
 }
 
 ProductFactors factors_of(const Experiment& e, const Method& m, const GradMethod& g, GradProduct product) {

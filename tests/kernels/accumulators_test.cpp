@@ -205,6 +205,9 @@ TEST(Accumulators, ThatAGpuDoesNotHaveAreRefusedInOneSentence) {
             "a.accumulator.pv is h100: P is left in fp32, which h100 does not multiply: round P as V, to bf16");
   EXPECT_EQ(said([](Experiment& e) { e.a.precision[Step::P] = to_format(e4m3); }),
             "a.accumulator.pv is h100: P is e4m3 and V is bf16: a tensor core multiplies numbers of one format");
+  EXPECT_EQ(
+      said([](Experiment& e) { e.a.scaling.K = parse_scaling("int8/token"); }),
+      "a.accumulator.qk is h100: Q is bf16 and K is fp32 (stored as int8): a tensor core multiplies numbers of one format");
   EXPECT_EQ(said([](Experiment& e) { e.format = parse_format("e3m2"); }),
             "a.accumulator.qk is h100: tensor cores multiply no e3m2 here, expected fp16, bf16, tf32, e4m3 or e5m2");
   EXPECT_EQ(said([](Experiment& e) {
