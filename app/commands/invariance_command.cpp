@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "app/commands/commands.h"
@@ -11,6 +12,7 @@
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/accumulators.h"
 #include "kernels/questions/invariance.h"
 
 namespace attoscope::app {
@@ -106,6 +108,14 @@ ScheduleLists lists_of(const InvarianceArguments& x) {
           .sums = listed_in<Accumulator>(x.sums, accumulator_of)};
 }
 
+/// Throws for a word of --sums by which a cannot add up its products.
+void check_sums(const Experiment& e, const std::vector<Accumulator>& sums) {
+  for (const Accumulator accumulator : sums)
+    for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
+      if (const std::string why = why_no_accumulator(e, e.a, product, accumulator); !why.empty())
+        throw std::invalid_argument(fmt::format("--sums has {}: {}", name(accumulator), why));
+}
+
 /// Computes all schedules and counts them on the terminal.
 Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const InvarianceArguments& x, int threads,
                   const Streams& streams) {
@@ -127,6 +137,7 @@ void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
   const ScheduleLists lists = lists_of(x);
   Experiment e = experiment_of(x);
   const std::vector<Schedule> list = schedules(e, lists);
+  check_sums(e, lists.sums);
   e.a = with_schedule(e.a, list[0]);
   const Invariance found = answer(e, list, x, threads, streams);
   write_outputs(

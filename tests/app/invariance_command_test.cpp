@@ -95,6 +95,8 @@ TEST(InvarianceCommand, RefusesInASentence) {
   refused({"--block-k", "0"}, "--block-k is '0', expected a whole number from 1 to ");
   refused({"--orders", "forward,sideways"}, "--orders is 'sideways', expected forward, reverse or both with a comma");
   refused({"--algorithm", "flash4", "--splits", "1,2"}, "method a is flash4, which has no splits, expected flash2 or split_kv");
+  refused({"--format", "e4m3", "--sums", "fma,h100,a100"},
+          "--sums has a100: a100 multiplies no e4m3, expected fp16, bf16 or tf32");
   refused({"--sums", "fma,abacus"}, "--sums is 'abacus', expected fma, ");
   refused({"--row", "80"}, "--row is '80', expected a whole number from -80 to 79");
   refused({"--csv", "-", "--json", "-"}, "--csv and --json are both -, expected one of them");
