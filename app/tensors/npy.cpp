@@ -166,9 +166,8 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 12> types{{{"b1",
                                                                           {"f4", ElementType::F32},
                                                                           {"f8", ElementType::F64}}};
 
-/// Error sentence on a descr that is not allowed for Q, K, V or O.
-std::string refusal_of(const std::string& label, const std::string& descr) {
-  return label + ": descr is " + in_quotes(descr) + ", expected f2, f4 or f8 after < or >, |i1 or |u1";
+std::string refusal_of(const std::string& label, const std::string& descr, const std::string& expected) {
+  return label + ": descr is " + in_quotes(descr) + ", expected " + expected;
 }
 
 void set_type(StoredTensor& t, const std::string& descr) {
@@ -177,7 +176,8 @@ void set_type(StoredTensor& t, const std::string& descr) {
       std::ranges::find(types, std::string_view(descr).substr(descr.empty() ? 0 : 1), [](const auto& x) { return x.first; });
   const bool fits =
       type != types.end() && (bytes_of(type->second) == 1 ? order == '|' : order == '<' || order == '>' || order == '=');
-  if (!fits) throw std::runtime_error(refusal_of(t.label, descr));
+  if (!fits)
+    throw std::runtime_error(refusal_of(t.label, descr, "f2, f4, f8, i2 to i8 or u2 to u8 after < or >, |i1, |u1 or |b1"));
   t.type = type->second;
   t.big_endian = order == '>' || (order == '=' && std::endian::native == std::endian::big);
 }
@@ -231,7 +231,7 @@ std::string why_not_of_a_call(const StoredTensor& t) {
   if (!is_index_type(t.type)) return "";
   const auto* const type = std::ranges::find(types, t.type, [](const auto& x) { return x.second; });
   const char* const order = t.type == ElementType::BOOL ? "|" : t.big_endian ? ">" : "<";
-  return refusal_of(t.label, order + std::string(type->first));
+  return refusal_of(t.label, order + std::string(type->first), "f2, f4 or f8 after < or >, |i1 or |u1");
 }
 
 /// The tensor of a .npy file.

@@ -102,6 +102,14 @@ TEST(Dot, SaysWhereNothingWasRecorded) {
   EXPECT_THAT(attoscope(files.command({"--result", "f16"}, "b200", "e4m3")).out, HasSubstr(not_recorded));
 }
 
+TEST(Dot, NamesAllTypesThatItReads) {
+  Files files;
+  files.a = files.scratch.write("c.npy", npy(npy_header("<c8", "(2, 3)"), std::string(48, 0)));
+  expect_refused(files.command(), 1, "descr is '<c8', expected f2, f4, f8, i2 to i8 or u2 to u8 after < or >, |i1, |u1 or |b1");
+  files.a = files.scratch.write("whole.npy", npy(npy_header("<i8", "(2, 3)"), std::string(48, 0)));
+  succeed(files.command());
+}
+
 TEST(Dot, CountsWhatItRounds) {
   Files files;
   files.a = files.scratch.write("f8.npy", npy_of<double>("(2, 3)", {1.0, 1.0 / 3, 1e9, 1, 1, -0.0}));
