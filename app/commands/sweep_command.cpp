@@ -138,12 +138,21 @@ void refuse_head_numbers(const SweepArguments& x, const std::string& option) {
                "beside Q, K and V");
 }
 
+/// The axis as typed; its errors begin with "vary".
+Axis typed_axis(const std::string& text) {
+  try {
+    return parse_axis(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("--" + std::string(error.what()));
+  }
+}
+
 /// The sweep of the typed parameters.
 Sweep sweep_of_axes(const SweepArguments& x, SessionRemarks& about) {
   if (x.vary.empty())
     throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
   Sweep s{.base = {}, .axes = {}, .seeds = seeds_of(x)};
-  for (const std::string& axis : x.vary) s.axes.push_back(parse_axis(axis));
+  for (const std::string& axis : x.vary) s.axes.push_back(typed_axis(axis));
   s.base = varied_experiment(x.base, s.axes, about);
   return s;
 }

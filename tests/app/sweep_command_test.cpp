@@ -203,6 +203,8 @@ TEST(SweepCommand, WrongUsageIsOneSentence) {
            {{"--figure", "x.pdf", "--spread", "all"}, "--spread is 'all', expected std or min-max"},
            {{"--heat-map"}, "--heat-map needs two parameters, one across and one down, the sweep varies block_k alone"},
            {{"--vary", "block_k=1,2"}, "varies block_k twice"},
+           {{"--vary", "nothing=1"}, "attoscope: --vary: 'nothing' is unknown, expected format, "},
+           {{"--vary", "n=3,3"}, "attoscope: --vary n has the value '3' twice"},
            {{"--vary", "n=1,2", "--vary", "d=1,2"}, "varies 3 parameters"}})
     expect_refused(with(small_command, more), 2, what);
   EXPECT_THAT(attoscope({"sweep"}).err, HasSubstr("--vary is missing"));
