@@ -23,6 +23,7 @@
 #include "app/words/numbers.h"
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/text.h"
 #include "kernels/model/logit_measures.h"
 #include "kernels/stop_token.h"
 

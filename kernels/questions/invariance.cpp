@@ -198,8 +198,10 @@ std::string parting_text(const ScheduleRun& run) {
 }
 
 std::string invariance_sentence(const Invariance& answer) {
-  return std::to_string(answer.groups[0].size()) + " of " + std::to_string(answer.runs.size()) +
-         " schedules give the bits of " + schedule_text(answer.runs[0].schedule) + " in the computed rows of these tensors.";
+  const std::size_t same = answer.groups[0].size();
+  return std::to_string(same) + " of " + counted(static_cast<std::int64_t>(answer.runs.size()), "schedule") +
+         (same == 1 ? " gives" : " give") + " the bits of " + schedule_text(answer.runs[0].schedule) +
+         " in the computed rows of these tensors.";
 }
 
 Table invariance_table(const Invariance& answer) {

@@ -201,6 +201,13 @@ TEST(Invariance, SentenceCountsThoseWithTheBitsOfTheFirst) {
             "2 of 4 schedules give the bits of splits 1 with block_k 64 forward in the computed rows of these tensors.");
 }
 
+TEST(Invariance, SentenceOnOneSchedule) {
+  const Invariance alone =
+      invariance(inexact_tile(), schedules(inexact_tile(), {.splits = {1}, .block_k = {64}, .reverse_keys = {false}}));
+  EXPECT_EQ(invariance_sentence(alone),
+            "1 of 1 schedule gives the bits of splits 1 with block_k 64 forward in the computed rows of these tensors.");
+}
+
 TEST(Invariance, TableHasALineForEachSchedule) {
   const Invariance found = invariance(inexact_tile());
   const auto lines = csv_lines(csv_text(invariance_table(found)));
