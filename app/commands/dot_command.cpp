@@ -135,6 +135,7 @@ std::string table_of(const Asked& q, const Operands& o, std::size_t nonfinite) {
 /// Reads a and b (rows x K) and c (rows), rounds them to the format, and writes one sum for each row.
 void dot(const DotArguments& x, const Streams& streams) {
   const Asked q = asked(x);
+  if (x.out == "-") refuse("--out", x.out, "a file");
   check_outputs({{"--out", x.out}, {"--json", x.json}}, streams.files);
   const Operands o = operands(x, q);
   const std::vector<float> d = dot_products(q.rule, o);

@@ -1,6 +1,7 @@
 // `attoscope dot`: dot products of files, messages and error sentences; tensor_core_test checks the recorded products.
 
 #include <bit>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -100,6 +101,13 @@ TEST(Dot, SaysWhereNothingWasRecorded) {
   EXPECT_THAT(attoscope(files.command({}, "h100", "e4m3")).out, HasSubstr(not_recorded))
       << "the second block has c = the result of the first block";
   EXPECT_THAT(attoscope(files.command({"--result", "f16"}, "b200", "e4m3")).out, HasSubstr(not_recorded));
+}
+
+TEST(Dot, WritesItsSumsToAFile) {
+  Files files;
+  files.d = "-";
+  files.expect_nothing_written(files.command(), 2, "--out is '-', expected a file");
+  EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
 TEST(Dot, NamesAllTypesThatItReads) {
