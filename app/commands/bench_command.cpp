@@ -7,7 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/commands/commands.h"
@@ -250,10 +252,18 @@ BenchReport device_bench(int gpu) {
   return r;
 }
 
+/// Throws for an option of the CPU's stages beside a GPU.
+void refuse_options_of_the_cpu(const BenchArguments& x) {
+  for (const auto& [option, given] : {std::pair{"--only", !x.only.empty()}, std::pair{"--growth", x.growth}})
+    if (given) throw std::invalid_argument(std::string(option) + " is of the CPU's stages, expected it with --device cpu");
+}
+
 /// Throws std::invalid_argument or std::runtime_error, one sentence, if there is no such device.
 BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
+  if (arguments.device.starts_with("cuda")) refuse_options_of_the_cpu(arguments);
   check_device("--device", arguments.device);
   if (const std::vector<int> gpus = devices_of(arguments.device); !gpus.empty()) {
+    refuse_options_of_the_cpu(arguments);
     prepare_gpus(arguments.device, streams);
     return device_bench(gpus.front());
   }

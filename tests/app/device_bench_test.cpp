@@ -19,6 +19,12 @@ TEST(DeviceBench, SaysWhyThereIsNoGpu) {
   EXPECT_EQ(why_no_cuda().back(), '.');
 }
 
+TEST(DeviceBench, TakesNoOptionOfTheCpusStages) {
+  expect_refused({"bench", "--device", "cuda", "--only", "exp"}, 2,
+                 "--only is of the CPU's stages, expected it with --device cpu");
+  expect_refused({"bench", "--device", "cuda:0", "--growth"}, 2, "--growth is of the CPU's stages");
+}
+
 TEST(Bench, TimesTheStagesThatAreNamed) {
   const auto rows = json_of({"bench", "--only", "exp"}).at("rows");
   ASSERT_EQ(rows.size(), 1U);
