@@ -27,13 +27,24 @@ bool fits(const Tensors& t, const Format& f) { return fits(t.q, f) && fits(t.k, 
 
 bool is_wide(const Format& f) { return significand_bits(f) > 16; }
 
-/// The narrower format that holds all these numbers; `as_stored` if none does.
-template <class Numbers>
-Format narrowest(const Numbers& x, const Format& as_stored) {
-  if (!is_wide(as_stored)) return as_stored;
-  for (const Format& f : {bf16, fp16})
-    if (fits(x, f)) return f;
-  return as_stored == fp64 && fits(x, fp32) ? fp32 : as_stored;
+/// The first of these formats that holds the numbers of all heads; none if none does.
+template <class NumbersOf>
+std::optional<Format> first_fitting(std::vector<Format> formats, int heads, const NumbersOf& numbers) {
+  for (int head = 0; head < heads && !formats.empty(); ++head)
+    std::erase_if(formats, [x = numbers(head)](const Format& f) { return !fits(*x, f); });
+  return formats.empty() ? std::nullopt : std::optional(formats.front());
+}
+std::optional<Format> fitting_inputs(const JudgedCall& files, const std::vector<Format>& formats) {
+  return first_fitting(formats, files.heads(), [&](int head) { return files.inputs(head); });
+}
+std::optional<Format> fitting_output(const JudgedCall& files, const std::vector<Format>& formats) {
+  return first_fitting(formats, files.heads(), [&](int head) { return files.output(head); });
+}
+
+/// The formats that may be meant where this wider one is stored.
+std::vector<Format> narrower_than(const Format& stored) {
+  if (!is_wide(stored)) return {};
+  return stored == fp64 ? std::vector{bf16, fp16, fp32} : std::vector{bf16, fp16};
 }
 
 /// D, the reason for it, and a narrower format that may be meant instead.
@@ -46,15 +57,16 @@ struct FoundFormat {
 /// D if the question names none, as `claim_of` describes.
 FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
-                                 fits(*files.inputs(0), fp32) && significand_bits(of_o) <= significand_bits(fp32);
+                                 significand_bits(of_o) <= significand_bits(fp32) && fitting_inputs(files, {fp32});
   const Format stored = doubles_hold_fp32 ? fp32 : stored_format(files.type_of_q());
-  const Format narrow = narrowest(*files.inputs(0), stored);
+  const Format narrow = fitting_inputs(files, narrower_than(stored)).value_or(stored);
   const Format o = files.tells_format() ? stored_format(files.type_of_o()) : of_o;
-  if (is_wide(stored) && !is_wide(o) && !files.output_scale(0) && (files.tells_format() || narrow == stored))
+  const bool has_scale = files.output_scale(0) != nullptr;
+  if (is_wide(stored) && !is_wide(o) && !has_scale && (files.tells_format() || narrow == stored))
     return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
   if (files.tells_format()) return {stored, "since Q is stored in it", narrow};
-  if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || files.output_scale(0))
+  if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || has_scale)
     return {narrow, "since all numbers of Q, K and V fit it"};
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
@@ -102,10 +114,11 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
 AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question,
                      const Options& options) {
   AlsoJudged also{.format = format, .rounded = true};
+  const Format of_o = fitting_output(files, narrower_than(call.claim.stored)).value_or(call.claim.stored);
   for (const JudgedRow& row : call.table) {
     JudgedOutput output = judged_output(call.claim, files, question, row.head);
     output.claim.format = format;
-    output.claim.stored = narrowest(*output.values, call.claim.stored);
+    output.claim.stored = of_o;
     const HeadJudgement found = judge(output, options).head;
     also.rounded = also.rounded && found.rounded, also.ratio = std::max(also.ratio, found.ratio);
   }
@@ -235,11 +248,11 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
   claim.declared = question.declared;
   claim.scale = files.output_scale(0);
   claim.whole = claim.scale && (files.type_of_o() == ElementType::I8 || files.type_of_o() == ElementType::U8);
-  const Format narrow_o = narrowest(*files.output(0), stored_format(files.type_of_o()));
-  FoundFormat found = format_of_call(files, narrow_o);
-  if (question.format) found = {*question.format, "as asked for"};
+  const Format stored_o = stored_format(files.type_of_o());
+  const Format narrow_o = fitting_output(files, narrower_than(stored_o)).value_or(stored_o);
+  const FoundFormat found = question.format ? FoundFormat{*question.format, "as asked for"} : format_of_call(files, narrow_o);
   claim.format = found.d;
-  const bool holds_d = is_wide(found.d) && is_wide(stored_format(files.type_of_o())) && !question.format;
+  const bool holds_d = is_wide(found.d) && is_wide(stored_o) && !question.format;
   claim.stored = holds_d ? found.d : narrow_o;
   return {claim, found.why, found.narrower};
 }

@@ -54,6 +54,39 @@ class DrawnCall final : public JudgedCall {
   std::vector<std::vector<double>> outputs_;
 };
 
+/// Heads of one number in Q, K, V and O each, in arrays of floats, which may hold numbers of narrower formats.
+struct ArraysOfNumbers final : JudgedCall {
+  std::vector<double> numbers, output_numbers = numbers;
+
+  explicit ArraysOfNumbers(std::vector<double> of_heads) : numbers(std::move(of_heads)) {}
+  int heads() const override { return static_cast<int>(numbers.size()); }
+  AttentionShape shape() const override { return {1, 1, 1, 1}; }
+  ElementType type_of_q() const override { return ElementType::F32; }
+  ElementType type_of_o() const override { return ElementType::F32; }
+  std::shared_ptr<const Tensors> inputs(int head) const override {
+    const std::vector<double> x{numbers[static_cast<std::size_t>(head)]};
+    return std::make_shared<const Tensors>(Tensors{.n = 1, .n_k = 1, .d = 1, .d_v = 1, .q = x, .k = x, .v = x});
+  }
+  std::shared_ptr<const std::vector<double>> output(int head) const override {
+    return std::make_shared<const std::vector<double>>(1, output_numbers[static_cast<std::size_t>(head)]);
+  }
+  Layer layer_of(int head) const override { return {.own = head}; }
+};
+
+constexpr double of_fp16 = 1 + 0x1p-10, of_fp32 = 1 + 0x1p-23;
+
+TEST(JudgeCall, FindsItsFormatInAllHeads) {
+  EXPECT_EQ(claim_of(ArraysOfNumbers({1, 1}), {}).claim.format, bf16);
+  EXPECT_EQ(claim_of(ArraysOfNumbers({1, of_fp16}), {}).claim.format, fp16);
+  EXPECT_EQ(claim_of(ArraysOfNumbers({1, of_fp32}), {}).claim.format, fp32);
+  ArraysOfNumbers wide_output({1, 1});
+  wide_output.output_numbers = {1, of_fp32};
+  const CallClaim found = claim_of(wide_output, {});
+  EXPECT_EQ(found.claim.format, fp32);
+  EXPECT_EQ(found.claim.stored, fp32);
+  EXPECT_EQ(found.narrower, bf16);
+}
+
 /// The mistake of the worst head is tried in the other heads, with fitted numbers for each; a head with another mistake is
 /// searched separately.
 TEST(JudgeCall, ConfirmsTheNameOfTheWorstHeadInTheOthers) {
