@@ -61,12 +61,13 @@ FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   const Format stored = doubles_hold_fp32 ? fp32 : stored_format(files.type_of_q());
   const Format narrow = fitting_inputs(files, narrower_than(stored)).value_or(stored);
   const Format o = files.tells_format() ? stored_format(files.type_of_o()) : of_o;
-  const bool has_scale = files.output_scale(0) != nullptr;
-  if (is_wide(stored) && !is_wide(o) && !has_scale && (files.tells_format() || narrow == stored))
+  const bool has_scale = files.output_scale(0) != nullptr, is_widened = !files.tells_format() && narrow != stored,
+             o_fits = is_widened && (of_o == narrow || (of_o == fp16 && fitting_output(files, {narrow})));
+  if (is_wide(stored) && !is_wide(o) && !has_scale && (!is_widened || (!o_fits && !files.has_scaled_inputs())))
     return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
   if (files.tells_format()) return {stored, "since Q is stored in it", narrow};
-  if (files.has_scaled_inputs() || narrow == fp32 || of_o == narrow || has_scale)
+  if (files.has_scaled_inputs() || narrow == fp32 || o_fits || has_scale)
     return {narrow, "since all numbers of Q, K and V fit it"};
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
@@ -253,7 +254,9 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
   const FoundFormat found = question.format ? FoundFormat{*question.format, "as asked for"} : format_of_call(files, narrow_o);
   claim.format = found.d;
   const bool holds_d = is_wide(found.d) && is_wide(stored_o) && !question.format;
-  claim.stored = holds_d ? found.d : narrow_o;
+  // .npy has no bf16, so that such an output may be stored as F16
+  const bool fits_d = stored_o == fp16 && found.d == bf16 && !files.tells_format() && fitting_output(files, {bf16});
+  claim.stored = holds_d || fits_d ? found.d : narrow_o;
   return {claim, found.why, found.narrower};
 }
 

@@ -31,7 +31,7 @@ struct CallClaim {
   std::optional<Format> narrower{};  ///< another D that may be meant
 };
 /// Finds the claim. D, if the question names none, is the format in which Q is stored; if that may hold numbers of a narrower
-/// format, the narrower one if Q, K, V and O of all heads are in it.
+/// format, the narrower one if Q, K, V and O of all heads are in it, or the narrower one that O is in.
 CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);
 
 /// One head of the call, as it is judged.

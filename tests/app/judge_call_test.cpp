@@ -57,12 +57,13 @@ class DrawnCall final : public JudgedCall {
 /// Heads of one number in Q, K, V and O each, in arrays of floats, which may hold numbers of narrower formats.
 struct ArraysOfNumbers final : JudgedCall {
   std::vector<double> numbers, output_numbers = numbers;
+  ElementType type_of_output = ElementType::F32;
 
   explicit ArraysOfNumbers(std::vector<double> of_heads) : numbers(std::move(of_heads)) {}
   int heads() const override { return static_cast<int>(numbers.size()); }
   AttentionShape shape() const override { return {1, 1, 1, 1}; }
   ElementType type_of_q() const override { return ElementType::F32; }
-  ElementType type_of_o() const override { return ElementType::F32; }
+  ElementType type_of_o() const override { return type_of_output; }
   std::shared_ptr<const Tensors> inputs(int head) const override {
     const std::vector<double> x{numbers[static_cast<std::size_t>(head)]};
     return std::make_shared<const Tensors>(Tensors{.n = 1, .n_k = 1, .d = 1, .d_v = 1, .q = x, .k = x, .v = x});
@@ -85,6 +86,28 @@ TEST(JudgeCall, FindsItsFormatInAllHeads) {
   EXPECT_EQ(found.claim.format, fp32);
   EXPECT_EQ(found.claim.stored, fp32);
   EXPECT_EQ(found.narrower, bf16);
+  ArraysOfNumbers narrow_output({1, of_fp16});
+  narrow_output.output_numbers = {1, 1};
+  EXPECT_EQ(claim_of(narrow_output, {}).claim.format, bf16);
+}
+
+/// Arrays have no bf16: numbers of bf16 may be stored as F16, and numbers of fp16 as F32.
+TEST(JudgeCall, FindsItsFormatInTheNumbersOfO) {
+  for (const ElementType type : {ElementType::F16, ElementType::F32}) {
+    ArraysOfNumbers call({1, 1});
+    call.type_of_output = type;
+    JudgeQuestion question;
+    question.format = bf16;
+    const KernelClaim of_bf16 = claim_of(call, {}).claim, asked = claim_of(call, question).claim;
+    call.output_numbers = {1, of_fp16};
+    const CallClaim found = claim_of(call, {});
+    EXPECT_EQ(of_bf16.format, bf16);
+    EXPECT_EQ(of_bf16.stored, bf16);
+    EXPECT_EQ(asked.stored, bf16);
+    EXPECT_EQ(found.claim.format, fp16);
+    EXPECT_EQ(found.claim.stored, fp16);
+    EXPECT_EQ(found.why_format, "since O is in it");
+  }
 }
 
 /// The mistake of the worst head is tried in the other heads, with fitted numbers for each; a head with another mistake is
