@@ -169,7 +169,12 @@ std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Al
     return likely.shapes;
   }
   if (heads.fits()) return heads.shapes;
-  if (tokens.fits()) return tokens.shapes;
+  if (tokens.fits()) {
+    const HeadShape& q = tokens.shapes[0];
+    const Fit cross = fit_in(qkv, HeadOrder::heads_first, AllowedSizes::any);  // K may have fewer tokens than Q
+    if (hints.likely == HeadOrder::heads_first && q.heads > q.n && cross.fits()) ask_which(qkv, cross, tokens);
+    return tokens.shapes;
+  }
   if (const int d = shown_d(qkv, hints.sibling); d > 0)
     if (const Fit fit = fit_in(qkv, HeadOrder::side_by_side, sizes, d); fit.fits()) return fit.shapes;
   return std::nullopt;

@@ -36,7 +36,8 @@ struct LayoutHints {
 };
 
 /// Orders and sizes of Q, K and V: equal batch and d, equal tokens and heads of K and V; the heads of K divide those of Q.
-/// Throws std::runtime_error with one sentence that names a tensor, its shape and what was expected, or the layouts that fit.
+/// Throws std::runtime_error with one sentence that names a tensor, its shape and what was expected, or the layouts that fit;
+/// always if K has fewer tokens than Q in the likely order, heads first, and Q more heads than tokens in the other.
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints = {});
 
 /// Shape of an output that must have the `wanted` heads and rows (of Q) and columns (of V). It may have more columns unless its

@@ -334,6 +334,10 @@ TEST_F(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   EXPECT_THAT(tokens.err, HasSubstr("v.npy has shape [40, 8], expected batch, heads and tokens like k's [41, 8]"));
   EXPECT_THAT(with("--v", tensor_file(call, "v.npy", "(40, 16)", 640)).err,
               HasSubstr("has shape [40, 8], expected "));  // expected of o: as many columns as V
+  const std::string q = tensor_file(call, "q.npy", "(4, 50, 8)", 1600), k = tensor_file(call, "k.npy", "(4, 25, 8)", 800);
+  EXPECT_THAT(
+      attoscope({"judge", "--q", q, "--k", k, "--v", k, "--o", q}).err,
+      HasSubstr("q.npy has shape [4, 50, 8], which fits h n d (4 heads of 50 tokens) and n h d (50 heads of 4 tokens)"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(2, 40, 8)", 640)).err, HasSubstr("expected a shape like q's [40, 8]"));
   EXPECT_THAT(with("--o", tensor_file(call, "o.npy", "(8, 40)", 320)).err, HasSubstr("has shape [8, 40]"));
   EXPECT_THAT(with("--o", call.scratch / "none.npy").err, HasSubstr("none.npy"));

@@ -199,6 +199,10 @@ TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   EXPECT_THAT(refusal_of(fewer),
               HasSubstr("tensor 'k' has shape [4, 20, 8], expected no fewer tokens than q's [4, 50, 8], or --layout"));
   EXPECT_EQ(CallFiles(fewer + "[h n d]").inputs(0).shape(), (AttentionShape{50, 20, 8, 8}));
+  const std::string both = scratch.write(
+      "z.safetensors", safetensors({counted("q", {4, 50, 8}), counted("k", {4, 25, 8}), counted("v", {4, 25, 8})}));
+  EXPECT_THAT(refusal_of(both), HasSubstr("which fits h n d (4 heads of 50 tokens) and n h d (50 heads of 4 tokens)"));
+  EXPECT_EQ(CallFiles(both + "[n h d]").inputs(0).shape(), AttentionShape::square(4, 8));
   // equal numbers of keys and queries are preferred if both orders fit
   EXPECT_EQ(opened({counted("q", {40, 4, 8}), counted("k", {40, 2, 8}), counted("v", {40, 2, 8})}).inputs(0).shape(),
             AttentionShape::square(40, 8));
