@@ -20,7 +20,7 @@ namespace {
 
 /// The options as typed.
 struct HeadsArguments : ExperimentOptions, TableFiles {
-  std::string file;  ///< as in `--input`, without a head
+  std::string file;  ///< as in `--input`, which `heads` has, too; without a head
   std::string layer, sort = "a.rel_rms", top = "20";
   std::string device = "cpu", threads = "0";
   bool no_cache = false;
@@ -48,13 +48,16 @@ std::size_t sorted_by(const Measures& measures, const std::string& key) {
 /// The experiment of every head, with the tensors of the file's first head.
 Experiment base_of(const HeadsArguments& x) {
   ExperimentOptions options = x;
-  if (x.find("input") != nullptr) throw std::invalid_argument("--input was not expected beside the file");
-  if (!names_tensor_files(without_head(x.file)))
-    throw std::invalid_argument("the file is " + in_quotes(x.file) + ", expected " + tensor_file_specs());
-  if (without_head(x.file) != x.file)
-    throw std::invalid_argument("the file is " + in_quotes(x.file) +
+  const std::string* const input = x.find("input");
+  if (input != nullptr && !x.file.empty()) throw std::invalid_argument("--input was not expected beside the file");
+  const std::string file = input != nullptr ? *input : x.file;
+  if (file.empty()) throw std::invalid_argument("the file is missing: expected " + tensor_file_specs());
+  if (!names_tensor_files(without_head(file)))
+    throw std::invalid_argument("the file is " + in_quotes(file) + ", expected " + tensor_file_specs());
+  if (without_head(file) != file)
+    throw std::invalid_argument("the file is " + in_quotes(file) +
                                 ", expected no head behind it: all heads are listed, or those of --layer");
-  options.typed["input"] = x.file;
+  options.typed["input"] = file;
   return experiment_of(options);
 }
 
@@ -126,7 +129,7 @@ void tell_kv(const KvArguments& x, const Streams& streams) {
 /// First options of both commands; `measures` are the keys of --sort.
 template <class Measures>
 void declare_heads(OptionList& c, HeadsArguments& x, const Measures& measures) {
-  c.add("file", x.file, "Q, K and V of many heads: " + tensor_file_specs()).required();
+  c.add("file", x.file, "Q, K and V of many heads: " + tensor_file_specs());
   c.group("Heads");
   c.add("--layer", x.layer, "only the heads of this layer, by its name or number");
   c.add("--sort", x.sort, "by what they are ordered: " + listed(keys_of(measures), ", "));

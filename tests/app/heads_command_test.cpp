@@ -123,6 +123,9 @@ TEST_F(HeadsCommand, RefusesInASentence) {
   const std::string file = two_layers(scratch_);
   expect_refused({"heads", file, "--layer", "7"}, 2, "--layer is '7', expected layer 2, layer 5");
   expect_refused({"heads", file, "--sort", "size"}, 2, "--sort is 'size', expected a.rel_rms, a.max_abs");
+  EXPECT_EQ(output_of({"heads", "--input", file, "--top", "2"}), output_of({"heads", file, "--top", "2"}));
+  expect_refused({"heads", file, "--input", file}, 2, "--input was not expected beside the file");
+  expect_refused({"heads"}, 2, "the file is missing: expected FILE.safetensors");
   for (const char* const none : {"normal", "o.npy"})
     expect_refused({"heads", none}, 2, std::string("the file is '") + none + "', expected FILE.safetensors");
   for (const char* const command : {"heads", "kv"})
