@@ -69,7 +69,9 @@ class NumberFits {
   NamedSlip slip() const {
     for (const auto fit :
          {&NumberFits::scale, &NumberFits::slope, &NumberFits::soft_cap, &NumberFits::offset_of_l, &NumberFits::factor,
-          &NumberFits::scale_and_factor, &NumberFits::columns_of_scores, &NumberFits::bound})
+          &NumberFits::scale_and_factor, &NumberFits::columns_of_scores, &NumberFits::bound,
+          // a bound may look like a narrow soft cap
+          &NumberFits::added_soft_cap})
       if (NamedSlip slip = (this->*fit)()) return slip;
     return {};
   }
@@ -153,11 +155,25 @@ class NumberFits {
   }
 
   NamedSlip soft_cap() const {
-    const double right = right_.softcap;
-    if (right == 0) return {};
+    if (right_.softcap == 0) return {};
+    return soft_cap_near(right_.softcap, " instead of " + four_digits(right_.softcap));
+  }
+  NamedSlip added_soft_cap() const {
+    if (right_.softcap != 0) return {};
+    return soft_cap_near(largest_score(), ", where none is wanted");
+  }
+  NamedSlip soft_cap_near(double first, const std::string& behind) const {
     const SetNumber set = [](SoftmaxVariant& v, double x) { v.softcap = x; };
-    return with_number(fitted(right, 0.5, set), set,
-                       [right](double x) { return "a soft cap of " + four_digits(x) + " instead of " + four_digits(right); });
+    return with_number(fitted(first, 0.5, set), set,
+                       [&behind](double x) { return "a soft cap of " + four_digits(x) + behind; });
+  }
+
+  double largest_score() const {
+    double largest = 0;
+    for (const int row : rows_)
+      for (const double s : scores(*wrong_.head(), right_, row))
+        if (std::isfinite(s)) largest = std::max(largest, std::abs(s));
+    return largest;
   }
 
   /// Fits l + x instead of l in every row: O (l + x) = golden l.

@@ -117,6 +117,11 @@ TEST_F(JudgeCommand, TellsTheSlipInTheFirstSentence) {
               AllOf(StartsWith("Wrong: a causal mask where none is wanted.\n"), HasSubstr("If it is meant: --mask causal.")));
 }
 
+TEST_F(JudgeCommand, NamesASoftCapThatIsNotWanted) {
+  const Call call({"--n", "40", "--d", "8", "--format", "bf16", "--mask", "causal", "--softcap", "2"});
+  EXPECT_THAT(attoscope(call.command()).out, StartsWith("Wrong: a soft cap of 2, where none is wanted.\n"));
+}
+
 /// Heads of several layers have the names of the window's list of heads.
 TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
   std::filesystem::create_directory(scratch_ / "dump");

@@ -43,6 +43,8 @@ std::vector<PlantedFault> faults_of_numbers() {
        loop([](Loop& x, const Call&) { x.S = [&x](int i, int j) { return std::min(1.5, x.right_S(i, j)); }; })},
       {"FP8 P saturated", "P .*(saturat|clamp|at most)", "", call_of({.f = e4m3_}),
        loop([](Loop& x, const Call&) { x.in_O = [](int, int, double e) { return std::min(e, 0.4375); }; })},
+      {"a soft cap where none is wanted", "soft cap of 3, where none", "", call_of(one_head),
+       loop([](Loop& x, const Call&) { x.S = [&x](int i, int j) { return 3 * std::tanh(x.right_S(i, j) / 3); }; })},
       {"soft cap of 30 after the mask", "", "", call_of(masked_by(causal), [](Call& call) { call.p.softcap = 30; }),
        loop([](Loop& x, const Call&) {
          x.sees = [](int, int) { return true; };
