@@ -24,7 +24,7 @@ std::string times(double ratio) {
 }
 
 /// "layer 17, head 4, ", the prefix of a row or a column; "" if there is one head.
-std::string worst_head_text(const CallJudgement& call) { return call.heads > 1 ? call.worst_row().name + ", " : ""; }
+std::string head_prefix(const CallJudgement& call, const JudgedRow& row) { return call.heads > 1 ? row.name + ", " : ""; }
 
 /// True if a head's name is its number.
 bool is_numbered(const JudgedRow& row) { return row.name == "head " + std::to_string(row.head); }
@@ -165,7 +165,7 @@ std::string advice(const CallJudgement& call, const std::string& accepting) {
            accepting + "; that hides mistakes of this size.";
   if (worst.found.first_row < 0)
     return "No usual mistake explains it; compare with --policy if the kernel rounds at other places.";
-  return fmt::format("No usual mistake explains it: look at {}row {} first.", worst_head_text(call), worst.found.first_row);
+  return fmt::format("No usual mistake explains it: look at {}row {} first.", head_prefix(call, worst), worst.found.first_row);
 }
 
 std::string rounded_sentence(const CallJudgement& call) {
@@ -176,20 +176,27 @@ std::string rounded_sentence(const CallJudgement& call) {
       fmt::format("Rounded: every element is what a correct {} kernel can give on these tensors", name(call.claim.format));
   for (const std::string& way : ways) {
     text += (way == *ways.begin() ? ", if " : ", and if ") + way;
-    if (ways.size() > 1)
-      text += " (" + heads_text(call, heads_that(call, [&](const JudgedRow& r) { return r.found.as == way; })) + ")";
+    const std::vector<const JudgedRow*> heads = heads_that(call, [&](const JudgedRow& r) { return r.found.as == way; });
+    if (heads.size() < call.table.size()) text += " (" + heads_text(call, heads) + ")";
   }
   return text + ".";
 }
 
+/// The largest error over its tolerance of all elements of a head.
+double furthest_share(const JudgedRow& row) { return std::ranges::max(row.found.row_ratio); }
+
 std::string rounded_evidence(const CallJudgement& call) {
-  const HeadJudgement& h = call.worst_row().found;
-  const auto furthest = std::ranges::max_element(h.row_ratio);
-  return fmt::format(
-      "None of {} elements is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), and the largest error is "
-      "{:.2g}.",
-      grouped(call.sum_of(&HeadJudgement::elements)), 100 * *furthest, worst_head_text(call), furthest - h.row_ratio.begin(),
-      h.max_abs);
+  const JudgedRow &furthest = *std::ranges::max_element(call.table, {}, furthest_share), &worst = call.worst_row();
+  const double share = furthest_share(furthest), together = worst.found.ratio;
+  const std::vector<double>& rows = furthest.found.row_ratio;
+  std::string text = fmt::format("None of {} elements is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), ",
+                                 grouped(call.sum_of(&HeadJudgement::elements)), 100 * share, head_prefix(call, furthest),
+                                 std::ranges::max_element(rows) - rows.begin());
+  if (together > share)
+    text += fmt::format("rows or all together {:.0f} % of theirs{}, ", 100 * together,
+                        call.heads > 1 ? " (" + worst.name + ")" : "");
+  const auto largest = std::ranges::max_element(call.table, {}, [](const JudgedRow& r) { return r.found.max_abs; });
+  return text + fmt::format("and the largest error is {:.2g}.", largest->found.max_abs);
 }
 
 /// The elements that are NaN or infinite and not wrong; "": there are none.

@@ -191,6 +191,23 @@ TEST(JudgeCall, SaysWhichHeadsRoundHow) {
               EndsWith(", if its P is cut off (heads 0 and 2), and if its scores are rounded (head 1)."));
 }
 
+/// Heads without an unusual rounding are not said to have one; numbers are of all heads, and the table has them, too.
+TEST(JudgeCall, TellsHeadsApartInItsNumbers) {
+  CallJudgement call;
+  for (const char* as : {"", "its scores are rounded"}) {
+    JudgedRow row{call.heads, "head " + std::to_string(call.heads), -1, {}};
+    row.found.rounded = true, row.found.as = as, row.found.elements = 2, row.found.row_ratio = {0.25, 0.5};
+    row.found.ratio = 0.5, row.found.max_abs = call.heads == 0 ? 0.75 : 0.125;
+    call.table.push_back(row), ++call.heads;
+  }
+  call.table[1].found.ratio = 0.625, call.worst = 1;
+  const std::array<std::string, 3> told = judgement_sentences(call, "");
+  EXPECT_THAT(told[0], EndsWith(", if its scores are rounded (head 1)."));
+  EXPECT_EQ(told[1],
+            "None of 4 elements is beyond its tolerance; the furthest uses 50 % of it (head 0, row 1), rows or all "
+            "together 62 % of theirs (head 1), and the largest error is 0.75.");
+}
+
 /// Progress advances within a head: a large head would otherwise show none until it is done.
 TEST(JudgeCall, ProgressMovesWithinAHead) {
   std::vector<double> shares;
