@@ -73,16 +73,18 @@ std::vector<const JudgedRow*> heads_that(const CallJudgement& call, const Chosen
 bool is_wrong(const JudgedRow& row) { return !row.found.rounded; }
 std::string wrong_heads(const CallJudgement& call) { return heads_text(call, heads_that(call, is_wrong)); }
 
-/// Names the slip, the heads in which it was found, and the number of wrong heads.
+/// Names the slip, the heads in which it was found, perhaps with other numbers, and the number of wrong heads.
 std::string slip_sentence(const CallJudgement& call) {
   const std::string& text = call.worst_row().slip->text;
   if (call.heads == 1) return "Wrong: " + text + ".";
-  const std::vector<const JudgedRow*> named =
-                                          heads_that(call, [&](const JudgedRow& r) { return r.slip && r.slip->text == text; }),
+  const std::vector<const JudgedRow*> named = heads_that(
+                                          call, [&](const JudgedRow& r) { return r.slip && alike(r.slip->text, text); }),
                                       wrong = heads_that(call, is_wrong);
-  if (named.size() == wrong.size()) return fmt::format("Wrong: {} ({}).", text, heads_text(call, named));
-  return fmt::format("Wrong: {} ({}; {} of {} heads are wrong).", text, heads_text(call, named), wrong.size(),
-                     call.table.size());
+  std::string heads = heads_text(call, named);
+  if (std::ranges::any_of(named, [&](const JudgedRow* r) { return r->slip->text != text; }))
+    heads += ", the numbers are those of " + call.worst_row().name;
+  if (named.size() < wrong.size()) heads += fmt::format("; {} of {} heads are wrong", wrong.size(), call.table.size());
+  return "Wrong: " + text + " (" + heads + ").";
 }
 
 /// Counts the elements that are NaN or infinite, with their heads, and the other wrong ones.

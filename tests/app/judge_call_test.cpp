@@ -191,6 +191,21 @@ TEST(JudgeCall, SaysWhichHeadsRoundHow) {
               EndsWith(", if its P is cut off (heads 0 and 2), and if its scores are rounded (head 1)."));
 }
 
+/// A mistake that has other numbers in each head is named for all of them.
+TEST(JudgeCall, SaysInWhichHeadsAMistakeIs) {
+  CallJudgement call;
+  for (const char* const text : {"K of head 1", "K of head 0", "", "a missing sink"}) {
+    JudgedRow row{call.heads, "head " + std::to_string(call.heads), -1, {}};
+    row.found.rounded = *text == '\0', row.found.row_ratio = {2};
+    if (!row.found.rounded) row.slip = Slip{.text = text};
+    call.table.push_back(row), ++call.heads;
+  }
+  EXPECT_EQ(judgement_sentences(call, "")[0],
+            "Wrong: K of head 1 (heads 0 and 1, the numbers are those of head 0; 3 of 4 heads are wrong).");
+  call.table.pop_back(), --call.heads;
+  EXPECT_EQ(judgement_sentences(call, "")[0], "Wrong: K of head 1 (heads 0 and 1, the numbers are those of head 0).");
+}
+
 /// Heads without an unusual rounding are not said to have one; numbers are of all heads, and the table has them, too.
 TEST(JudgeCall, TellsHeadsApartInItsNumbers) {
   CallJudgement call;
