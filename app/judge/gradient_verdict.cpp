@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "app/judge/judge_report.h"
 #include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
@@ -99,7 +100,9 @@ std::string right_gradients(const CallGradients& g) {
 std::string tensor_evidence(const CallGradients& g, const CallTensor& t) {
   const std::string where = t.worst.found.where.empty() ? "" : " " + t.worst.found.where;
   const std::string in = g.groups * g.heads_of_group > 1 ? " (" + head_text(g, t.head) + ")" : "";
-  return fmt::format("{} is up to {:.3g} times its tolerance off{}{}.", text(t.tensor), t.ratio, where, in);
+  const std::string off =
+      std::isfinite(t.ratio) ? "is up to " + times(t.ratio) + " its tolerance off" : "holds NaN or infinity, and is off";
+  return fmt::format("{} {}{}{}.", text(t.tensor), off, where, in);
 }
 
 std::string evidence(const CallGradients& g) {

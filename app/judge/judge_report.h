@@ -21,6 +21,9 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
 /// "The mask of the file is causal."
 std::string mask_sentence(const MaskTensor& mask);
 
+/// A ratio as "1.25 times", "5.7 times", "12,345 times", "210,000 times" or "2.1e+09 times"
+std::string times(double ratio);
+
 /// A number of O or of a tolerance; "NaN" for any NaN, 0 for numbers below the range of all formats.
 std::string number_text(double x, int digits);
 

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t most_lines = 16;
 
-/// "1.25 times", "5.7 times", "12,345 times", "210,000 times", "2.1e+09 times"
-std::string times(double ratio) {
-  if (ratio < 9.95) return fmt::format("{:.{}f} times", ratio, ratio < 1.995 ? 2 : 1);
-  if (ratio >= 1e9) return fmt::format("{:.2g} times", ratio);
-  const double digits = ratio < 99999 ? 1 : std::pow(10, std::floor(std::log10(ratio)) - 1);  // two of a large number
-  return grouped(static_cast<std::int64_t>(std::round(ratio / digits) * digits)) + " times";
-}
-
 /// "layer 17, head 4, ", the prefix of a row or a column; "" if there is one head.
 std::string head_prefix(const CallJudgement& call, const JudgedRow& row) { return call.heads > 1 ? row.name + ", " : ""; }
 
@@ -239,6 +231,13 @@ std::string rivals_text(const CallJudgement& call, const JudgeQuestion& question
 
 }  // namespace
 
+std::string times(double ratio) {
+  if (ratio < 9.95) return fmt::format("{:.{}f} times", ratio, ratio < 1.995 ? 2 : 1);
+  if (ratio >= 1e9) return fmt::format("{:.2g} times", ratio);
+  const double digits = ratio < 99999 ? 1 : std::pow(10, std::floor(std::log10(ratio)) - 1);  // two of a large number
+  return grouped(static_cast<std::int64_t>(std::round(ratio / digits) * digits)) + " times";
+}
+
 std::string number_text(double x, int digits) {
   if (std::isnan(x)) return "NaN";
   return fmt::format("{:.{}g}", std::abs(x) < 1e-200 ? 0 : x, digits);
@@ -292,7 +291,8 @@ std::string verdict_text(const CallJudgement& call) {
 
 std::string judgement_report(const CallJudgement& call) {
   std::string text;
-  for (const std::string& s : call.sentences) text += s + "\n";
+  for (const std::string& s : call.sentences)
+    if (!s.empty()) text += s + "\n";
   text += fmt::format("\n  {:>6}  {:<8}{:>12}{:>12}{:>14}{:>12}  {}\n", "head", "", "error/limit", "suspects", "largest error",
                       "rms", "where");
   std::vector<const JudgedRow*> rows;

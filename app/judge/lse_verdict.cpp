@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
+#include "app/judge/judge_report.h"
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -30,11 +33,15 @@ std::string verdict_of(const CallLse& lse) {
 
 std::string lse_evidence(const CallLse& lse) {
   const LseJudgement& w = lse.worst;
-  const std::string heads =
-      lse.heads > 1 ? fmt::format(" of {}; {} of {} heads are wrong", lse.head_name, lse.wrong_heads, lse.heads) : "";
-  return fmt::format(
-      "Read as {}, L of query {} is {:.7g}, expected {:.7g}: {:.3g} times its tolerance off; {} queries are, {}{}.",
-      lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, w.held, w.expected, w.ratio, w.suspects, w.where, heads);
+  const std::string heads = lse.heads > 1
+                                ? fmt::format("{}{}; {} of {} heads {} wrong", w.where.starts_with("in ") ? " of " : " in ",
+                                              lse.head_name, lse.wrong_heads, lse.heads, lse.wrong_heads == 1 ? "is" : "are")
+                                : "";
+  const std::string off = std::isfinite(w.ratio) ? ": " + times(w.ratio) + " its tolerance off" : "";
+  return fmt::format("Read as {}, L of query {} is {}, expected {}{}; {}, {}{}.",
+                     lse.base == LseBase::two ? "base 2" : "natural", w.worst_row, number_text(w.held, 7),
+                     number_text(w.expected, 7), off,
+                     counted(w.suspects, "query is beyond its tolerance", "queries are beyond theirs"), w.where, heads);
 }
 
 /// Chooses the base in which more heads are right, and finds the head that is furthest off in it.
@@ -50,12 +57,15 @@ CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::arr
   const bool more = right_in(1) > right_in(0), nearer = (*furthest_in(1))[1].ratio < (*furthest_in(0))[0].ratio;
   all.base = more || (right_in(1) == right_in(0) && nearer) ? LseBase::two : LseBase::e;
   const auto base = static_cast<std::size_t>(all.base);
-  all.wrong_heads = all.heads - static_cast<int>(right_in(base));
+  const auto right = right_in(base);
+  all.wrong_heads = all.heads - static_cast<int>(right);
   const auto worst = furthest_in(base);
   const JudgedRow& row = rows[static_cast<std::size_t>(worst - found.begin())];
   all.head = row.head, all.worst = (*worst)[base], all.sequence = row.sequence;
   all.head_name = row.sequence >= 0 ? row.name : fmt::format("head {}", row.head);
   if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
+  if (all.slip && right == 0)  // no head told the base
+    all.base = all.slip->base.value_or(all.base), all.worst = (*worst)[static_cast<std::size_t>(all.base)];
   return all;
 }
 
@@ -119,7 +129,10 @@ std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse&
   }
   s[0] = rounded ? "Wrong: " + verdict_of(lse) + " The rest is rounded." : s[0] + " " + verdict_of(lse);
   s[1] = rounded ? lse_evidence(lse) : s[1] + " " + lse_evidence(lse);
-  if (rounded) s[2] = lse.slip ? "" : "Compare m and ln l of that query apart: L is their sum.";
+  if (rounded)
+    s[2] = lse.slip ? fmt::format("All wrong numbers{} fit that mistake: look for it in the kernel.",
+                                  lse.heads > 1 ? " of " + lse.head_name : "")
+                    : "Compare m and ln l of that query apart: L is their sum.";
   return s;
 }
 

@@ -28,8 +28,9 @@ constexpr std::string_view name(LseBase b) { return lse_base_names[b]; }
 
 /// A mistake that explains a wrong log-sum-exp.
 struct LseSlip {
-  std::string kind;  ///< "max"
-  std::string text;  ///< "the max is left out: it is ln l"
+  std::string kind;               ///< "max"
+  std::string text;               ///< "the max is left out: it is ln l"
+  std::optional<LseBase> base{};  ///< base of the numbers that it explains; none: it is about the base, or may have either
 };
 
 /// Judgement on one head in one base. The tolerance of a query is 2 kappa times its expected error plus half a unit in the last

@@ -72,7 +72,8 @@ class LseSlips {
 
   /// Keeps the mistake if all wrong rows match its numbers and no earlier mistake is nearer. `error` is of the natural
   /// logarithm.
-  void try_numbers(const char* kind, const std::string& text, const Numbers& expected, const Numbers& error) {
+  void try_numbers(const char* kind, const std::string& text, const Numbers& expected, const Numbers& error,
+                   std::optional<LseBase> base = {}) {
     double ratio = 0;
     bool elsewhere = false;
     for (std::size_t i = 0; i < expected.size() && ratio <= 1; ++i) {
@@ -84,14 +85,14 @@ class LseSlips {
     }
     const double with_place = ratio + (elsewhere ? 0.5 : 0);
     if (ratio > 1 || with_place >= best_ratio_) return;
-    best_ratio_ = with_place, best_ = {kind, text + (elsewhere ? " " + judged_.where : "")};
+    best_ratio_ = with_place, best_ = {kind, text + (elsewhere ? " " + judged_.where : ""), base};
   }
   /// Tries both bases, since the base of a wrong log-sum-exp is only a guess.
   void try_natural(const char* kind, const std::string& text, const Numbers& natural, const Numbers& error) {
     for (const LseBase base : {base_, base_ == LseBase::e ? LseBase::two : LseBase::e}) {
       Numbers expected = natural;
       for (double& x : expected) x *= unit_of(base);
-      try_numbers(kind, text, expected, error);
+      try_numbers(kind, text, expected, error, base);
     }
   }
   template <class F>

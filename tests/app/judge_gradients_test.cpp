@@ -1,11 +1,13 @@
 // `attoscope judge --do --dq --dk --dv`: right gradients pass, mistakes are named, and files that do not fit are refused.
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/judge/gradient_verdict.h"
 #include "tests/app/outcome.h"
 #include "tests/questions/planted_gradients.h"
 #include "tests/support/matchers.h"
@@ -62,6 +64,13 @@ struct Files {
 };
 
 const std::vector<std::string> all_gradients{"do", "dq", "dk", "dv", "dlse", "dsink"};
+
+TEST(JudgeGradients, NaNHasNoRatio) {
+  CallGradients g{.tensors = {{.tensor = GradientTensor::dv}}, .groups = 1, .judged_groups = 1};
+  CallTensor& dv = g.tensors[0];
+  dv.rounded = false, dv.ratio = std::numeric_limits<double>::infinity(), dv.worst.found.where = "in row 3";
+  EXPECT_EQ(sentences_of(g)[1], "dV holds NaN or infinity, and is off in row 3.");
+}
 
 TEST(JudgeGradients, RightOnesAreRounded) {
   const Files files;

@@ -118,6 +118,22 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
   EXPECT_EQ(files.told(x, "(2, 3, 48)", 3)["lse"]["verdict"], "wrong");
 }
 
+/// The base is that of the named mistake, if no head tells it; numbers agree in sentences and JSON.
+TEST(JudgeLseCommand, AMistakeTellsTheBase) {
+  const LseFiles files;
+  Values negative = files.lse, broken = files.lse;
+  for (double& x : negative) x = -x;
+  const json told = files.told(negative, "(2, 3, 48)", 3);
+  expect_holds(told, R"({"lse": {"verdict": "wrong", "base": "e", "slip": {"kind": "sign"}}})");
+  EXPECT_THAT(told["sentences"][1].get<std::string>(),
+              AllOf(StartsWith("Read as natural, L of query "), EndsWith("; 6 of 6 heads are wrong.")));
+  EXPECT_THAT(told["sentences"][2].get<std::string>(), HasSubstr("fit that mistake: look for it in the kernel."));
+  broken[LseFiles::n + 5] = std::nan("");
+  const std::string evidence = files.told(broken, "(2, 3, 48)", 3)["sentences"][1];
+  EXPECT_THAT(evidence, StartsWith("Read as natural, L of query 5 is NaN, expected "));
+  EXPECT_THAT(evidence, EndsWith("; 1 query is beyond its tolerance, in row 5 of head 1; 1 of 6 heads is wrong."));
+}
+
 /// L in the file of Q, K, V and O is found by its name.
 TEST(JudgeLseCommand, FindsItByNameInTheFile) {
   const LseFiles files;
