@@ -209,6 +209,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
   const CallSources sources = sources_of(x);
   check_outputs({{"--report", x.report}, {"--json", x.json}}, streams.files);
+  if (x.report == "-" && x.json == "-") throw std::invalid_argument("--report and --json are both -, expected one of them");
   const JudgedFiles files(sources);
   const std::optional<GradientFiles> given = gradient_files(x, files);
   const std::optional<RowNumbers> given_lse = open_lse(x.lse, sources.input, files.files());
