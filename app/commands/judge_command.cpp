@@ -75,7 +75,8 @@ JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
     refuse("--like", x.like.value_or(""), "a kernel that stores nothing with scales: judge has no rivals of those that do");
   if (x.like || x.find("policy") != nullptr) {
     question.declared = e.a;
-    question.declared_name = x.like ? *x.like : *x.find("policy");
+    const std::string* const policy = x.find("policy");
+    question.declared_name = !x.like ? *policy : policy ? *x.like + " with --policy " + *policy : *x.like;
   }
   if (x.find("format") != nullptr || (x.like && e.format == e4m3)) question.format = e.format;
   question.problem = e.problem;

@@ -223,7 +223,7 @@ std::string seen_text(const CallJudgement& call) {
 /// The roundings of the rivals; heads that do not fit the declared policy have the usual rivals.
 std::string rivals_text(const CallJudgement& call, const JudgeQuestion& question) {
   const std::string usual = "keep scores, max and sums in fp32, and round P and O,",
-                    declared = "round as " + question.declared_name + " does";
+                    declared = (call.family.size() == 1 ? "rounds as " : "round as ") + question.declared_name + " does";
   const std::size_t others = heads_that(call, [](const JudgedRow& r) { return !r.found.as.empty(); }).size();
   if (!call.claim.declared || others == call.table.size()) return usual;
   return others == 0 ? declared : declared + ", or " + usual;
@@ -260,11 +260,13 @@ std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const 
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question) {
   if (call.family.empty()) return {};
   const auto worst = std::ranges::max_element(call.family, {}, &RivalError::max_abs);
+  const auto rivals = static_cast<std::int64_t>(call.family.size());
   std::vector<std::string> steps{
       fmt::format("D is {}, {}; O is in {}.", name(call.claim.format), call.why_format, stored_text(call.claim)),
       fmt::format("Golden is attention of Q, K and V in fp64{}.", significand_bits(call.claim.format) > 24 ? " and more" : ""),
-      fmt::format("{} kernels that {} were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
-                  call.family.size(), rivals_text(call, question), worst->name, worst->max_abs),
+      fmt::format("{} that {} {} computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
+                  counted(rivals, "kernel"), rivals_text(call, question), rivals == 1 ? "was" : "were", worst->name,
+                  worst->max_abs),
       "An element may be off by twice what the worst of them is in its row, in units of w = sqrt(sum over keys of P² V²), and "
       "by half a unit in the last place of O's format.",
       fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",

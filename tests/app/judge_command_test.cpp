@@ -279,6 +279,14 @@ TEST_F(JudgeCommand, AHeadOfALanguageModel) {
   }
 }
 
+/// A policy beside a kernel changes its rounding, and is named with it.
+TEST_F(JudgeCommand, NamesThePolicyBesideTheKernel) {
+  const Call call({"--n", "40", "--d", "8", "--format", "fp16", "--mask", "causal", "--like", "fa3_h100", "--policy", "eager"});
+  const json told = json_of(call.command({"--format", "fp16", "--like", "fa3_h100", "--policy", "eager"}));
+  EXPECT_THAT(told["derivation"][2].get<std::string>(),
+              StartsWith("1 kernel that rounds as fa3_h100 with --policy eager does was computed on these tensors"));
+}
+
 TEST_F(JudgeCommand, WritesAPageAndJsonOrNothing) {
   const Call call;
   const std::string page = call.scratch / "report.html", file = call.scratch / "verdict.json";
