@@ -27,7 +27,7 @@ bool all_in(const std::vector<double>& x, const Format& f) {
 }  // namespace
 
 GradientFiles::GradientFiles(const GradientSpecs& x, const CallFiles& call) : call_(call) {
-  if (x.d_o.empty()) throw std::runtime_error("--do is missing: gradients are judged with the dO that they come from");
+  if (x.d_o.empty()) throw std::invalid_argument("--do is missing: gradients are judged with the dO that they come from");
   const CallFiles::Layer& layer = call.layers().front();
   if (call.is_paged())
     throw std::runtime_error(

@@ -267,8 +267,8 @@ Judged judge_head(const JudgedCall& files, const JudgeQuestion& question, const 
 
 CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   if (question.head >= files.heads())
-    throw std::runtime_error("--head is " + std::to_string(question.head) + ", expected 0 to " +
-                             std::to_string(files.heads() - 1));
+    throw std::invalid_argument("--head is " + std::to_string(question.head) + ", expected 0 to " +
+                                std::to_string(files.heads() - 1));
   const CallClaim known = claim_of(files, question);
   CallJudgement call;
   call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;

@@ -42,7 +42,7 @@ Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const K
                   const Options& options);
 
 /// Judges every head, or only `question.head`. `options.progress` also advances within a head, and is called by one thread at a
-/// time. Throws std::runtime_error in a sentence, Stopped when cancelled.
+/// time. Throws std::runtime_error in a sentence, std::invalid_argument for a head that is not there, Stopped when cancelled.
 CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options);
 
 /// The question about the head of an experiment's loaded output. D is the experiment's if the tensors suggest another.

@@ -180,7 +180,7 @@ TEST(JudgeGradients, HeadsOfQAreAcceptedAndSaid) {
 
 TEST(JudgeGradients, FilesThatDoNotFitGetASentence) {
   const Files files;
-  expect_refused(files.command({"dq"}), 1, "--do is missing");
+  expect_refused(files.command({"dq"}), 2, "--do is missing");
   expect_refused(files.command({"do"}), 2, "--dq, --dk, --dv");
   expect_refused(files.command({"do", "dq"}, {"--format", "fp64"}), 1, "D is fp64, expected fp32, bf16 or fp16");
   files.write("dk", shape(1, Files::n, Files::d / 2), std::vector<double>(Files::n * Files::d / 2));
