@@ -111,9 +111,13 @@ void MaskFiles::take_mask(std::optional<MaskUse> use) {
     refuse_shape(mask_.tensor, "four axes, since these fit [n_q, n_k] and [b, n_k]: " + sizes({1, 1, n, n_k}) + " or " +
                                    sizes({b, 1, 1, n_k}));
   const std::optional<std::vector<std::uint64_t>> axes = axes_of(s, call_);
-  if (!axes)
-    refuse_shape(mask_.tensor, sizes({n, n_k}) + ", " + sizes({h, n, n_k}) + ", " + sizes({b, 1, n, n_k}) + ", " +
-                                   sizes({b, h, n, n_k}) + ", " + sizes({b, 1, 1, n_k}) + " or " + sizes({b, n_k}));
+  if (!axes) {
+    std::vector<std::string> fitting;
+    for (const std::string& shape : {sizes({n, n_k}), sizes({h, n, n_k}), sizes({b, 1, n, n_k}), sizes({b, h, n, n_k}),
+                                     sizes({b, 1, 1, n_k}), sizes({b, n_k})})
+      if (std::ranges::find(fitting, shape) == fitting.end()) fitting.push_back(shape);
+    refuse_shape(mask_.tensor, listed(fitting));
+  }
   s = *axes;
   by_batch_ = s[0] > 1, by_head_ = s[1] > 1, by_query_ = s[2] == n;
 }

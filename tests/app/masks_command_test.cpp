@@ -264,7 +264,8 @@ TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
   };
   refused(call.write_bits("two", "(8, 8)", std::string(64, '\1')),
           "four axes, since these fit [n_q, n_k] and [b, n_k]: [1, 1, 8, 8] or [8, 1, 1, 8]");
-  refused(call.write_bits("other", "(8, 9)", std::string(72, '\1')), "has shape [8, 9], expected [8, 8]");
+  refused(call.write_bits("other", "(8, 9)", std::string(72, '\1')),
+          "has shape [8, 9], expected [8, 8], [1, 8, 8], [8, 1, 8, 8] or [8, 1, 1, 8]\n");
   refused(call.write_bits("threes", "(1, 1, 8, 8)", std::string(64, '\3'), "|u1"),
           "element [0, 0] of a head is 3, expected 0 or 1");
   std::vector<float> nan(64, 0);
