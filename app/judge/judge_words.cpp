@@ -106,8 +106,9 @@ std::string wrong_sentence(const CallJudgement& call) {
   const std::int64_t suspects = call.sum_of(&HeadJudgement::suspects);
   if (suspects == 0)
     return "Wrong: no single element is out of bounds, but together they are further off than rounding explains" + in + ".";
-  return fmt::format("Wrong: {} of {} elements are further off than in any correct {} kernel{}.", grouped(suspects),
-                     grouped(call.sum_of(&HeadJudgement::elements)), name(call.claim.format), in);
+  const std::int64_t elements = call.sum_of(&HeadJudgement::elements);
+  return fmt::format("Wrong: {} of {} element{} {} further off than in any correct {} kernel{}.", grouped(suspects),
+                     grouped(elements), elements == 1 ? "" : "s", suspects == 1 ? "is" : "are", name(call.claim.format), in);
 }
 
 /// The element that is named as evidence.
@@ -125,7 +126,9 @@ std::string element_text(const CallJudgement& call) {
 
 std::string wrong_evidence(const CallJudgement& call) {
   const HeadJudgement& h = call.worst_row().found;
-  const std::string in = call.heads > 1 ? fmt::format("In {}, the worst, ", call.worst_row().name) : "";
+  const std::string in = call.heads == 1          ? ""
+                         : call.table.size() == 1 ? fmt::format("In {}, ", call.worst_row().name)
+                                                  : fmt::format("In {}, the worst, ", call.worst_row().name);
   if (h.suspects == 0)
     return fmt::format("{} errors' root mean square is {} what may be expected of rounding; {} would be tolerated.",
                        in.empty() ? "Its" : in + "the", times(h.whole), fmt::format("{:.2f}", call.detail.tolerance.whole));
@@ -183,9 +186,12 @@ std::string rounded_evidence(const CallJudgement& call) {
   const JudgedRow &furthest = *std::ranges::max_element(call.table, {}, furthest_share), &worst = call.worst_row();
   const double share = furthest_share(furthest), together = worst.found.ratio;
   const std::vector<double>& rows = furthest.found.row_ratio;
-  std::string text = fmt::format("None of {} elements is beyond its tolerance; the furthest uses {:.0f} % of it ({}row {}), ",
-                                 grouped(call.sum_of(&HeadJudgement::elements)), 100 * share, head_prefix(call, furthest),
-                                 std::ranges::max_element(rows) - rows.begin());
+  const std::int64_t elements = call.sum_of(&HeadJudgement::elements);
+  std::string text = elements == 1
+                         ? "The one element is within its tolerance; it"
+                         : fmt::format("None of {} elements is beyond its tolerance; the furthest", grouped(elements));
+  text += fmt::format(" uses {:.0f} % of it ({}row {}), ", 100 * share, head_prefix(call, furthest),
+                      std::ranges::max_element(rows) - rows.begin());
   if (together > share)
     text += fmt::format("rows or all together {:.0f} % of theirs{}, ", 100 * together,
                         call.heads > 1 ? " (" + worst.name + ")" : "");

@@ -223,6 +223,20 @@ TEST(JudgeCall, TellsHeadsApartInItsNumbers) {
             "together 62 % of theirs (head 1), and the largest error is 0.75.");
 }
 
+TEST(JudgeCall, CountsOneElementAndOneHead) {
+  CallJudgement call;
+  JudgedRow row{0, "head 0", -1, {}};
+  row.found.rounded = true, row.found.elements = 1, row.found.row_ratio = {0.5}, row.found.max_abs = 0.25;
+  call.heads = 3, call.table = {row};
+  EXPECT_EQ(judgement_sentences(call, "")[1],
+            "The one element is within its tolerance; it uses 50 % of it (head 0, row 0), and the largest error is 0.25.");
+  HeadJudgement& found = call.table[0].found;
+  found.rounded = false, found.suspects = 1, found.elements = 2, found.where = "in row 0", found.ratio = 3;
+  const std::array<std::string, 3> wrong = judgement_sentences(call, "");
+  EXPECT_EQ(wrong[0], "Wrong: 1 of 2 elements is further off than in any correct bf16 kernel (head 0).");
+  EXPECT_EQ(wrong[1], "In head 0, 1 element is beyond its tolerance, in row 0, by 3.0 times.");
+}
+
 /// Progress advances within a head: a large head would otherwise show none until it is done.
 TEST(JudgeCall, ProgressMovesWithinAHead) {
   std::vector<double> shares;
