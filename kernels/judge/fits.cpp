@@ -451,9 +451,11 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
     }
   }
   if (9 * left > error) return {};  // a factor per row also removes some of any rounding error
+  const std::string number = four_digits(least) == four_digits(most)
+                                 ? four_digits(most)
+                                 : "a number, " + four_digits(least) + " to " + four_digits(most);
   return wrong.named(Kind::row_factor,
-                     "each wrong row is golden times a number, " + four_digits(least) + " to " + four_digits(most) +
-                         ": its l is wrong, or belongs to another row",
+                     "each wrong row is golden times " + number + ": its l is wrong, or belongs to another row",
                      [&wrong, factors](int row, double* out, double*) {
                        const double f = (*factors)[at(row)];
                        for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.golden_row(row)[c];

@@ -122,6 +122,16 @@ TEST_F(JudgeCommand, NamesASoftCapThatIsNotWanted) {
   EXPECT_THAT(attoscope(call.command()).out, StartsWith("Wrong: a soft cap of 2, where none is wanted.\n"));
 }
 
+/// Rows that are wrong by one factor show no range of factors.
+TEST_F(JudgeCommand, NamesTheOneFactorOfRows) {
+  const Call call({"--n", "40", "--d", "8", "--format", "fp32", "--mask", "causal"});
+  std::vector<double> o = last_numbers<double>(call.file("a"), 320);
+  for (int c = 0; c < 8; ++c) o[10 * 8 + c] *= 1.25, o[20 * 8 + c] *= 1.25;
+  std::vector<std::string> command = call.command();
+  command[8] = scratch_.write("o.npy", npy_of("(40, 8)", std::vector<float>(o.begin(), o.end())));
+  EXPECT_THAT(attoscope(command).out, StartsWith("Wrong: each wrong row is golden times 1.25: its l is wrong"));
+}
+
 /// Heads of several layers have the names of the window's list of heads.
 TEST_F(JudgeCommand, NamesHeadsByTheirLayers) {
   std::filesystem::create_directory(scratch_ / "dump");
