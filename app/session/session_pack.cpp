@@ -20,6 +20,7 @@
 #include "app/session/session_places.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/exact_tensors.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/numbers.h"
@@ -67,10 +68,11 @@ bool needs_all_heads(const ui::Session& s) {
          depends_on_other_heads(s.experiment);
 }
 
-/// The tensors of all heads of a call, layer by layer: all heads of Q, and of K and V one for each group.
+/// The tensors of all heads of a call, layer by layer: all heads of Q, and of K and V one for each group, and the numbers of
+/// each head beside them.
 class WholeCall {
  public:
-  WholeCall(const CallFiles& files, const ReadWatch& watch) : files_(files), watch_(watch) {
+  WholeCall(const CallFiles& files, const ReadWatch& watch) : files_(files), watch_(watch), numbers_({}, files) {
     for (std::size_t i = 0; i < files.layers().size(); ++i) add_layer(i);
   }
   std::vector<ExactTensor> tensors;
@@ -91,17 +93,35 @@ class WholeCall {
     for (ExactTensor* const x : {&q, &k, &v}) tensors.push_back(std::move(*x));
     if (layer.has_output) tensors.push_back(std::move(o));
     if (i == 0 && !masks_.empty()) add_mask(layer.q);
+    add_numbers(layer, before(i));
+  }
+  /// Adds the numbers of a layer's heads, and its mask, under the names by which HeadNumbers finds them.
+  void add_numbers(const CallFiles::Layer& layer, const std::string& before) {
+    constexpr std::array<std::pair<const char*, const char*>, 4> names{
+        {{"scale", "scale"}, {"softcap", "softcap"}, {"alibi", "alibi_slopes"}, {"sink", "sinks"}}};
+    for (const auto& [key, name] : names) {
+      ExactTensor numbers{before + name, {size(layer.q.count())}, {}};
+      for (int head = layer.first; head < layer.first + layer.q.count(); ++head)
+        if (const auto x = to_number<double>(numbers_.text(key, head))) numbers.values.push_back(*x);
+      if (numbers.values.size() == numbers.shape[0]) tensors.push_back(std::move(numbers));
+    }
+    if (numbers_.text("mask", layer.first).empty()) return;
+    const Mask mask = numbers_.of_head({}, layer.first).mask;
+    const bool is_window = mask.kind == Mask::Kind::window;
+    const double left = is_window ? mask.window - 1 : -1, right = mask.kind != Mask::Kind::none ? mask.right : -1;
+    tensors.push_back({before + "window_size", {2}, {left, right}});
+    if (mask.top_left) tensors.push_back({before + "is_causal", {1}, {1}});
   }
   static HeadShape output_shape(const CallFiles::Layer& layer) {
     HeadShape shape = layer.q;
     shape.d = layer.v.d;
     return shape;
   }
+  std::string before(std::size_t i) const { return files_.layers().size() == 1 ? "" : "layers." + std::to_string(i) + "."; }
   ExactTensor part(std::size_t i, int of, const HeadShape& s) const {
     constexpr std::array<const char*, 4> names{"q", "k", "v", "o"};
-    const std::string before = files_.layers().size() == 1 ? "" : "layers." + std::to_string(i) + ".";
     ExactTensor t{
-        before + names[size(of)], {size(s.heads), size(s.n), size(s.d)}, {}, files_.tensor(files_.layers()[i], of).dtype};
+        before(i) + names[size(of)], {size(s.heads), size(s.n), size(s.d)}, {}, files_.tensor(files_.layers()[i], of).dtype};
     if (s.batch > 1) t.shape.insert(t.shape.begin(), size(s.batch));
     return t;
   }
@@ -121,6 +141,7 @@ class WholeCall {
 
   const CallFiles& files_;
   const ReadWatch& watch_;
+  const HeadNumbers numbers_;
   std::vector<std::shared_ptr<const MaskTensor>> masks_;
 };
 

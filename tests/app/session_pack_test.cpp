@@ -14,6 +14,7 @@
 #include "app/session/session_places.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/exact_tensors.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/tensors.h"
@@ -287,6 +288,26 @@ TEST(SessionPack, HoldsAGradientThatIsNotInUse) {
   again.backward.d_o = OutputGradient::file;
   load_gradients(again);
   EXPECT_EQ(*again.backward.d_o_file.values, draws(11, rows * columns));
+}
+
+TEST(SessionPack, HoldsTheNumbersOfEachHead) {
+  const TemporaryDirectory here;
+  SavedDict dict;
+  for (const int i : {0, 1}) {
+    const std::string layer = "layers." + std::to_string(i) + ".";
+    for (const char* const part : {"q", "k", "v"})
+      dict.bf16s(layer + part, {rows, 2, columns}, draws(static_cast<std::uint64_t>(i) + 1, 2 * rows * columns));
+    dict.floats(layer + "alibi_slopes", {2}, {0.5, 0.25}).floats(layer + "sinks", {2}, {1.0 + i, -2});
+    dict.value(layer + "softmax_scale", SavedDict::real(0.3 + i)).floats(layer + "softcap", {2}, {30, 20});
+    dict.value(layer + "window_size", SavedDict::tuple({7 - i, 0}));
+  }
+  Session s = session_of(here.write("call.pt", dict.bytes()) + ":3");
+  const HeadNumbers numbers({}, CallFiles(s.experiment.problem.input.file));
+  s.experiment.problem = numbers.of_head(s.experiment.problem, 3);
+  s.sweep.over = SweepOver::head;
+  const Problem again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment.problem;
+  const HeadNumbers packed = numbers_of_head_in(again, CallFiles(again.input.file));
+  for (int head = 0; head < 4; ++head) EXPECT_EQ(packed.of_head(again, head), numbers.of_head(again, head)) << head;
 }
 
 TEST(SessionPack, SharesKeysAsTheFileDoes) {
