@@ -205,7 +205,8 @@ std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::st
   WindowSides sides = window ? sides_of(*window, left.has_value(), is_causal) : WindowSides{};
   if (is_causal == true) sides.right = 0;
   if (!sides.left && !sides.right) return "none";
-  const bool is_pytorchs = causal && causal->label.ends_with("'is_causal'") && layer.sequence < 0 && layer.q.n != layer.k.n;
+  const bool is_pytorchs = causal && causal_names[static_cast<std::size_t>(causal->rank)] == "is_causal" &&
+                           layer.sequence < 0 && layer.q.n != layer.k.n;
   const std::string where = is_pytorchs && is_causal == true ? ":top-left" : "";
   if (!sides.left && sides.right == 0) return "causal" + where;
   return fmt::format("window:{}:{}", sides.left.value_or(max_tile - 1), sides.right.value_or(max_tile - 1)) + where;

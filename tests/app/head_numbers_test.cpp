@@ -172,6 +172,16 @@ TEST_F(HeadNumbers, TheMaskIsToldByTheValueItIsFrom) {
               Contains(AllOf(StartsWith("--mask is window:127:0, by "), HasSubstr("call.pt: value 'layers.0.window_size'."))));
 }
 
+TEST_F(HeadNumbers, TheMaskOfPyTorchsFlagBeginsAtTheFirstKey) {
+  for (const std::string place : {"", "call.", "kwargs."}) {
+    SavedDict dict;
+    dict.floats(place + "q", {1, 2, 8, 4}, std::vector<double>(64)).value(place + "is_causal", SavedDict::boolean(true));
+    for (const char* const part : {"k", "v"}) dict.floats(place + part, {1, 2, 12, 4}, std::vector<double>(96));
+    const app::HeadNumbers numbers({}, CallFiles(TensorSpec(scratch_.write("call.pt", dict.bytes()))));
+    EXPECT_EQ(numbers.text("mask", 0), "causal:top-left") << place;
+  }
+}
+
 TEST_F(HeadNumbers, OfOneLayerAloneAreToldAndNotUsed) {
   SavedDict dict;
   for (const std::string layer : {"layers.0.", "layers.1."})
