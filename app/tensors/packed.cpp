@@ -338,6 +338,13 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
   call.count = call.sequences.size();
   call.bounds_keys = !call.paged && (sequences.bounds_of_k() || (tables[cu_seqlens_q] && call.parts[1].pages == 1));
   call.bounds_queries = tables[cu_seqlens_q].has_value();
+  const TokenRun& last = call.sequences.back().q;
+  const std::uint64_t end = last.first + static_cast<std::uint64_t>(last.count), stored = call.parts[0].tokens();
+  if (call.bounds_queries && end < stored)
+    call.left_out.push_back((end + 1 == stored
+                                 ? "token " + std::to_string(end) + " of q belongs"
+                                 : "tokens " + std::to_string(end) + " to " + std::to_string(stored - 1) + " of q belong") +
+                            " to no sequence");
   std::erase_if(call.sequences, [&](const Sequence& s) {
     const bool empty = s.q.count == 0 || s.k.count == 0;
     if (empty)

@@ -70,7 +70,7 @@ struct PackedCall {
   bool bounds_queries = false, bounds_keys = false;  ///< sequences lie one behind the other
   std::size_t count = 0;                             ///< of sequences in the file
   std::vector<Sequence> sequences;                   ///< with queries and keys
-  std::vector<std::string> left_out;                 ///< one remark on each other sequence
+  std::vector<std::string> left_out;                 ///< one remark on each other sequence, and on queries in none
 
   /// Part 0 q .. 3 o of a sequence as a tensor [n, heads, d].
   NamedTensor tensor(const Sequence& sequence, int part) const;

@@ -208,6 +208,17 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
   expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
 }
 
+TEST(PackedCommand, TellsOfQueriesBehindTheLastSequence) {
+  const TemporaryDirectory scratch;
+  const auto left_out = [&](std::int32_t end) {
+    return CallFiles(TensorSpec(written(scratch, alike("F32", "[6,2,4]", numbers(48)), {ints("cu_seqlens_q", {0, 2, end})})))
+        .left_out();
+  };
+  EXPECT_THAT(left_out(4), ElementsAre("tokens 4 to 5 of q belong to no sequence"));
+  EXPECT_THAT(left_out(5), ElementsAre("token 5 of q belongs to no sequence"));
+  EXPECT_THAT(left_out(6), IsEmpty());
+}
+
 /// K and V lie in turn in a tensor of both in Fortran order.
 TEST(PackedCommand, KAndVInFortranOrderAreRefused) {
   const TemporaryDirectory scratch;
