@@ -103,10 +103,12 @@ void check_gradients(const std::string& label, const Experiment& e) {
     throw std::invalid_argument(label + " needs a backward pass without a dL from a file, expected no --dlse");
 }
 
-void follow_head(Experiment& e, const Problem& before) {
+void follow_head(Experiment& e, const Problem& before, bool whole) {
   const int head = e.problem.input.index;
   if (head == before.input.index) return;
-  e.problem = numbers_of_head_in(before, CallFiles(before.input.file)).of_head(std::move(e.problem), head);
+  const CallFiles files(before.input.file);
+  e.problem = numbers_of_head_in(before, files).of_head(std::move(e.problem), head);
+  if (whole) e.problem = with_shape(std::move(e.problem), files.layer_of(head).shape());
   if (has_loaded(e)) e.loaded = with_head(std::move(e.loaded), head);
 }
 

@@ -38,9 +38,9 @@ int repetitions(const Repeats& repeats, const Experiment& base);
 std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base);
 /// Throws std::invalid_argument, in a sentence that begins with `label`, if dO or dL are files, which are read for one head.
 void check_gradients(const std::string& label, const Experiment& e);
-/// Gives an experiment on another head than `before` this head's numbers, and the same head of a loaded output, which is not
-/// read yet. Throws as CallFiles.
-void follow_head(Experiment& e, const Problem& before);
+/// Gives an experiment on another head than `before` this head's numbers, all of its tokens if `whole`, and the same head of a
+/// loaded output, which is not read yet. Throws as CallFiles.
+void follow_head(Experiment& e, const Problem& before, bool whole);
 /// Makes the experiment its repetition `i`, tensors included. Throws as `repetitions`.
 void repeat(Experiment& e, const Repeats& repeats, int i);
 

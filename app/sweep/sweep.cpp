@@ -95,15 +95,22 @@ BackwardSummary summary(const BackwardResult& b) {
           .b_digest = b.b_digest};
 }
 
+bool varies(const Sweep& s, std::string_view key) { return std::ranges::find(s.axes, key, &Axis::key) != s.axes.end(); }
+
+/// True if every head is read with all of its tokens, as the first one is.
+bool has_whole_heads(const Sweep& s) {
+  const Tensors* const read = s.base.problem.input.tensors.get();
+  return read != nullptr && read->shape() == shape_of(s.base.problem) && !varies(s, "n") && !varies(s, "n_k");
+}
+
 /// Throws if an axis would undo the repetitions, or if a varied head, or seeds, would leave parts of the experiment behind.
 void check_repetitions(const Sweep& s) {
-  const auto varies = [&](std::string_view key) { return std::ranges::find(s.axes, key, &Axis::key) != s.axes.end(); };
   for (const std::string_view key : {"head", "input"})
-    if (varies(key) && s.over.kind != ui::SweepOver::seed)
+    if (varies(s, key) && s.over.kind != ui::SweepOver::seed)
       throw std::invalid_argument("vary " + std::string(key) + " would undo --over " + text(s.over) +
                                   ", which chooses the heads, expected another parameter beside it");
-  if (varies("head")) check_gradients("vary head", s.base);
-  const bool draws = s.base.problem.input.kind != InputKind::tensors && (s.seeds > 1 || varies("seed"));
+  if (varies(s, "head")) check_gradients("vary head", s.base);
+  const bool draws = s.base.problem.input.kind != InputKind::tensors && (s.seeds > 1 || varies(s, "seed"));
   if (draws && has_loaded(s.base))
     throw std::invalid_argument(
         "a sweep over seeds draws other Q, K and V than those of the loaded output, expected one seed, or --input FILE");
@@ -294,7 +301,7 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   const bool of_seeds = s.over.kind == ui::SweepOver::seed;
   if (!of_seeds) repeat(e, s.over, p.seed);
   set_values(e, s, p.at, [&](const Axis& axis, const Problem& before) {
-    if (axis.key == "head") follow_head(e, before);
+    if (axis.key == "head") follow_head(e, before, has_whole_heads(s));
   });
   if (of_seeds) e.problem.seed += static_cast<std::uint64_t>(p.seed);
   load_tensors(e.problem.input);

@@ -259,6 +259,22 @@ TEST(SavedCall, LogSumExpOfAPackedCallIsReadInEveryShape) {
     }
 }
 
+TEST(SavedCall, AVariedHeadHasAllTokensOfItsSequence) {
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("call.pt", Packed().saved().bytes());
+  const auto swept = [&](const Words& more) {
+    return json_of(with({"sweep", "--input", file + ":4", "--vary", "head=4,0,8", "--no-cache", "--quiet"}, more))["rows"];
+  };
+  const auto run = [&](const std::string& head, const Words& more) {
+    return json_of(with({"run", "--input", file + ":" + head}, more))["a"]["mean_abs"];
+  };
+  const json rows = swept({}), cut = swept({"--n", "5", "--n-k", "6"});
+  for (const auto& [row, head] : {std::pair{0, "4"}, {1, "0"}, {2, "8"}}) {
+    EXPECT_EQ(rows[row]["mean"], run(head, {})) << head;
+    EXPECT_EQ(cut[row]["mean"], run(head, {"--n", "5", "--n-k", "6"})) << head;
+  }
+}
+
 /// Every sequence uses the sink: dSink is the sum over the sequences.
 TEST(SavedCall, TheGradientOfASinkIsSummedOverSequences) {
   Packed packed;
