@@ -124,7 +124,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   style.print = typed_style(x.style, style.print);
   find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
-  std::vector<std::string> changed = load_found(sweep.base);
+  std::vector<std::string> changed = load_found(sweep.base, sweep.base.problem);
   if (!sweep.heads.empty()) {
     const Sweep kept = sweep;
     sweep.heads = used_heads(sweep.over, sweep.base);

@@ -162,7 +162,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   std::vector<std::string> remarks;
   ui::Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
-  tell_changed(load_found(session.experiment), false, streams);
+  tell_changed(load_found(session.experiment, session.experiment.problem), false, streams);
   prepare_gpus(usable_device(session.device).spec, streams);
   render(session, {.file = x.out, .width = width, .height = height, .example_file = example_file()});
   for (const std::string& remark : remarks) streams.out << remark << '\n';

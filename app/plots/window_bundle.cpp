@@ -106,7 +106,7 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
   const std::vector<std::string> tensors = is_of_experiment(asked.plot) || asked.plot == ui::Plot::sweep
-                                               ? load_found(asked.session.experiment)
+                                               ? load_found(asked.session.experiment, asked.session.experiment.problem)
                                                : std::vector<std::string>();
   tell(tensors);
   const Interrupts interrupts;

@@ -313,10 +313,11 @@ Experiment experiment_of(const ExperimentOptions& typed, SessionRemarks* about) 
   SessionRemarks unasked;
   SessionRemarks& remarks = about != nullptr ? *about : unasked;
   Experiment e = first_experiment(x, remarks);
+  const Problem kept = e.problem;
   check_has_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
-  if (x.session) remarks.changed = load_found(e);
+  if (x.session) remarks.changed = load_found(e, kept);
   set_methods(e, x, !x.preset && !x.session);
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);

@@ -4,6 +4,7 @@
 #include <array>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "app/files/zip.h"
 #include "app/judge/row_numbers.h"
 #include "app/tensors/changed_tensors.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
@@ -276,6 +278,13 @@ std::vector<std::string> load_found(Experiment& e) try { return load_kept(e); } 
   if (const std::optional<MissingFile> missing = missing_file(e))
     throw std::runtime_error(missing->sentence + ", and no file beside the session has its bits");
   throw;
+}
+
+std::vector<std::string> load_found(Experiment& e, const Problem& kept) {
+  std::vector<std::string> changed = load_found(e);
+  if (kept.input.file == e.problem.input.file && kept.input.index == e.problem.input.index)
+    std::ranges::move(other_numbers(kept), std::back_inserter(changed));
+  return changed;
 }
 
 bool misses_files(const ui::Session& session) {

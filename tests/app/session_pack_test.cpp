@@ -441,6 +441,30 @@ TEST(ChangedTensors, OfEveryHeadThatASweepRepeatsOver) {
   EXPECT_EQ(attoscope(sweep).err, "") << "its JSON now has the digest of the new tensor";
 }
 
+TEST(ChangedTensors, SlopesThatAreNotTheSessionsAreSaid) {
+  const TemporaryDirectory here;
+  std::vector<ExactTensor> tensors;
+  for (const char* const name : {"q", "k", "v"})
+    tensors.push_back({name, {3, rows, columns}, draws(7 + tensors.size(), 3 * rows * columns), ""});
+  tensors.push_back({"alibi_slopes", {3}, {0.25, 0.5, 1}, ""});
+  const std::string heads = here.write("call.safetensors", safetensors_bytes(tensors, {}));
+  Session s = session_of(heads + ":1");
+  const auto run = [&](double slope, const std::vector<std::string>& more) {
+    s.experiment.problem.alibi = slope;
+    return attoscope(with({"run", "--session", write_session(here, s)}, more));
+  };
+  const std::string says = heads + ": alibi of head 1 is 0.5, expected the session's 0.25, which all heads have instead\n";
+  EXPECT_EQ(run(0.25, {}).err, "attoscope: " + says);
+  const Outcome ended = run(0.25, {"--strict"});
+  EXPECT_EQ(ended.code, changed_tensor);
+  EXPECT_EQ(ended.err, "attoscope: " + says);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--alibi", "0.25"}})
+    EXPECT_EQ(run(0.5, more).err, "") << "the session has its head's slope";
+  tensors.back().values = {0.5, 0.5, 0.5};
+  here.write("call.safetensors", safetensors_bytes(tensors, {}));
+  EXPECT_EQ(run(0.25, {}).err, "") << "the file has one slope";
+}
+
 TEST(ChangedTensors, AreSaidByRunSweepAndFigure) {
   const OwnCache cache;
   const TemporaryDirectory here;
