@@ -32,10 +32,11 @@ BadRows bad_rows_of(const OutputErrors& errors) {
   return bad;
 }
 
-/// A cause of NaN or infinity in a row; `holds`: present in this row.
+/// A cause of NaN or infinity in a row.
 struct Cause {
   const char* text;
-  bool holds;
+  bool holds;              ///< present in this row
+  bool fills_row = false;  ///< it leaves no number in the row
 };
 
 bool misses_split(const VariantHead& head, Keys keys, int splits) {
@@ -76,7 +77,7 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
     score = std::max(score, x);
   }
   for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[at(j)] - score);
-  std::vector<Cause> all{{division_without_keys, keys.empty()}};
+  std::vector<Cause> all{{division_without_keys, keys.empty(), true}};
   for (const bool narrow : {format == fp16, format != fp16}) {
     const double log = narrow ? log16 : log32;
     for (const NaiveTanh& t : naive_tanhs)
@@ -87,16 +88,26 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
          score > log});
     if (narrow) all.push_back({"a row sum l beyond 65504 (fp16 overflows)", l > largest(fp16)});
   }
-  all.push_back({"a merge of 2 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 2)});
-  all.push_back({"a merge of 4 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 4)});
-  all.push_back({"a merge of 8 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 8)});
-  all.push_back({"a merge of 16 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 16)});
+  all.push_back({"a merge of 2 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 2), true});
+  all.push_back({"a merge of 4 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 4), true});
+  all.push_back({"a merge of 8 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 8), true});
+  all.push_back({"a merge of 16 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 16), true});
   return all;
 }
 
-bool has_nonfinite(const Matrix& o, int index) {
-  for (int c = 0; c < o.cols; ++c)
-    if (!std::isfinite(o(index, c))) return true;
+/// Number of elements of a row that are NaN or infinite.
+int nonfinite_count(const Matrix& o, int index) {
+  int count = 0;
+  for (int c = 0; c < o.cols; ++c) count += !std::isfinite(o(index, c));
+  return count;
+}
+
+/// True if an element that is a number has an error beyond the limit, which no cause of NaN explains.
+bool has_bad_number(const OutputErrors& errors) {
+  const Matrix& o = errors.output();
+  for (int i = 0; i < o.rows; ++i)
+    for (int c = 0; c < o.cols; ++c)
+      if (std::isfinite(errors.error_at(i, c)) && errors.is_bad(i, c)) return true;
   return false;
 }
 
@@ -122,6 +133,7 @@ std::optional<Slip> tail_slip(const Experiment& e, const OutputErrors& errors) {
 }
 
 std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
+  if (has_bad_number(errors)) return {};
   const VariantHead head = variant_head(r.inputs);
   const SoftmaxVariant right = right_softmax(r.experiment.problem);
   struct Guess {
@@ -132,13 +144,14 @@ std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
   int bad = 0, good = 0;
   for (const int index : errors.chosen(std::clamp((1 << 20) / head.shape.n_k, 32, 256))) {
     errors.check();
-    const bool broken = has_nonfinite(errors.output(), index);
+    const int nonfinite = nonfinite_count(errors.output(), index);
+    const bool broken = nonfinite > 0, filled = nonfinite == errors.output().cols;
     (broken ? bad : good) += 1;
     const std::vector<Cause> all = causes(head, right, index, r.experiment.format);
     guesses.resize(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       guesses[i].text = all[i].text;
-      (broken ? guesses[i].hits : guesses[i].alarms) += all[i].holds;
+      (broken ? guesses[i].hits : guesses[i].alarms) += all[i].holds && (filled || !broken || !all[i].fills_row);
     }
   }
   for (const Guess& g : guesses)

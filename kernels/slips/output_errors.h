@@ -104,7 +104,8 @@ class OutputErrors {
 /// Names the slip that only rows of the last, partial tile are wrong.
 std::optional<Slip> tail_slip(const Experiment& experiment, const OutputErrors& errors);
 
-/// Names the cause that holds in nearly all rows with NaN or infinity, and in nearly no other rows. Throws Stopped.
+/// Names the cause that holds in nearly all rows with NaN or infinity, and in nearly no other rows; none if a number has an
+/// error beyond the limit. Throws Stopped.
 std::optional<Slip> overflow_slip(const Result& result, const OutputErrors& errors);
 
 }  // namespace attoscope

@@ -311,6 +311,23 @@ TEST(Slips, Overflow) {
   EXPECT_NE(d.slip->text.find("q.k beyond 65504"), std::string::npos) << d.text();
 }
 
+/// A merge of 2 splits, of which the first 8 of 16 rows see one, makes whole rows NaN, and no other error.
+TEST(Slips, AMergeExplainsWholeRowsOfNaNAlone) {
+  const Problem p = problem(16, 32, causal);
+  const Values exact = right(seen(p));
+  const auto named = [&](int columns, double factor) {
+    Values o = exact;
+    for (std::size_t i = 0; i < 8; ++i)
+      for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) o[i * 32 + c] = std::nan("");
+    for (std::size_t i = 8 * 32; i < o.size(); ++i) o[i] *= factor;
+    const std::optional<Slip> slip = said_of(p, o).slip;
+    return slip ? slip->text : "";
+  };
+  EXPECT_EQ(named(32, 1), "a merge of 2 splits, one of which sees no key (0 / 0)");
+  for (const auto& [columns, factor] : {std::pair{1, 1.0}, {1, -1.5}, {32, -1.5}})
+    EXPECT_EQ(named(columns, factor).find("merge"), std::string::npos) << columns << " " << factor;
+}
+
 TEST(Slips, OtherHeads) {
   std::vector<std::shared_ptr<const Tensors>> files;
   for (int h = 0; h < 4; ++h)
