@@ -197,8 +197,7 @@ class Packer {
     if (!has_loaded(e)) e.loaded = {};
     if (!e.backward.on) e.backward.d_o_file = e.backward.d_lse_file = {};
     if (e.backward.d_o_file.file.empty() && e.backward.d_o == OutputGradient::file) e.backward.d_o = OutputGradient::normal;
-    for (const std::string& sentence : load_found(e))
-      if (std::ranges::find(changed_, sentence) == changed_.end()) changed_.push_back(sentence);
+    for (const std::string& sentence : load_found(e)) tell(sentence);
     pack_lse(e, all);
     const Problem read = e.problem;
     if (Input& input = e.problem.input; input.kind == InputKind::tensors)
@@ -217,6 +216,10 @@ class Packer {
       if (KernelOutput& gradient = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; !gradient.file.empty())
         pack_output(gradient, of_lse ? "dlse" : "do", all ? gradient_heads(gradient.file, read, of_lse) : 1,
                     [&](KernelOutput& o) { load_gradient(o, read, of_lse, watch_); });
+  }
+
+  void tell(const std::string& sentence) {
+    if (std::ranges::find(changed_, sentence) == changed_.end()) changed_.push_back(sentence);
   }
 
   std::string head_of_call(const Input& read, const std::string& name) {
@@ -255,10 +258,12 @@ class Packer {
   /// Packs the log-sum-exp of an output for its head, or for all.
   void pack_lse(Experiment& e, bool all) {
     if (e.loaded.lse.empty()) return;
+    if (all && !opened_lse(e)->sequences.empty()) {  // the archive holds them as layers
+      tell(e.loaded.lse + ": the log-sum-exp of all sequences is left out, since it is not judged beside several layers");
+      return e.loaded.lse.clear();
+    }
     const auto make = [&](const std::string& name) {
       const RowNumbers given = *opened_lse(e);
-      if (all && !given.sequences.empty())
-        throw std::runtime_error(e.loaded.lse + ": holds a log-sum-exp of all sequences of a packed call, expected one head");
       const int heads = all ? given.shape.count() : 1, head = given.shape.count() == 1 ? 0 : e.loaded.index;
       ExactTensor lse{"lse", {size(heads)}, {}, given.part.tensor.dtype};
       if (all && given.shape.batch > 1) lse.shape = {size(given.shape.batch), size(given.shape.heads)};

@@ -13,7 +13,7 @@ namespace attoscope::app {
 struct SessionPack {
   std::string bytes;
   int heads = 0;                     ///< heads of Q, K and V inside
-  std::vector<std::string> changed;  ///< sentences: tensors that differ from the session's digests
+  std::vector<std::string> changed;  ///< sentences: tensors that differ from the session's digests, or are left out
   std::string left_out;              ///< sentence on a model that is not inside; empty: none
 };
 

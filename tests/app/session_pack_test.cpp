@@ -259,6 +259,26 @@ TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   EXPECT_EQ(*again.backward.d_o_file.values, *s.experiment.backward.d_o_file.values);
 }
 
+/// Its sequences become layers, beside which no log-sum-exp is judged.
+TEST(SessionPack, LeavesOutTheLogSumExpOfSequencesAndSaysSo) {
+  const TemporaryDirectory here;
+  SavedDict dict;
+  for (const char* const part : {"q", "k", "v", "out"}) dict.bf16s(part, {8, 2, 8}, draws(1, 128));
+  dict.ints("cu_seqlens_q", {3}, {0, 3, 8}).floats("softmax_lse", {2, 8}, draws(2, 16));
+  const std::string file = here.write("call.pt", dict.bytes());
+  Session s = session_of(file + ":3");
+  use_kernel_output(s.experiment, read_kernel_output(file + ":3", s.experiment.problem), false);
+  s.experiment.loaded.lse = file + ":softmax_lse";
+  EXPECT_THAT(pack_session(s).changed, IsEmpty());
+  s.sweep.over = SweepOver::head;
+  const SessionPack pack = pack_session(s);
+  EXPECT_THAT(pack.changed, ElementsAre(file + ":softmax_lse: the log-sum-exp of all sequences is left out, since it is not "
+                                               "judged beside several layers"));
+  const Experiment again = opened(here.write("s.attoscope.zip", pack.bytes)).experiment;
+  EXPECT_EQ(again.problem.input.digest, s.experiment.problem.input.digest);
+  EXPECT_FALSE(opened_lse(again));
+}
+
 /// Sums over the heads that share K and V need all of them.
 TEST(SessionPack, HoldsAllHeadsForGradientsOfAGroup) {
   for (const int groups : {1, 2}) {
