@@ -58,6 +58,8 @@ CallSources sources_of(const JudgeArguments& x) {
     if ((x.*file).empty() && x.input.empty() && !is_in_kv)
       throw std::invalid_argument(std::string(option) + " is missing: expected --q, --k, --v and --o, or --input with --o");
   }
+  if (!x.packed[PackedPart::kv].empty() && !x.k.empty() && !x.v.empty())
+    throw std::invalid_argument("--kv was not expected beside --k and --v");
   CallSources sources{x.input, x.q, x.k, x.v, x.o, layout, {}, x.packed};
   for (std::size_t part = 0; part < x.scales.size(); ++part)
     if (x.scales[part]) sources.scales[part] = scale_of_option(part, *x.scales[part]);

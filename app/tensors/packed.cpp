@@ -357,7 +357,7 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
 }
 
 /// Drops a block table of the files if lists of pages are named. Throws std::invalid_argument with one sentence if both are
-/// named, or if a list is named that has no use.
+/// named, or if a table or the order of pages is named that has no use.
 void take_one_kind_of_pages(PackedTables& tables, const PackedSpecs& specs) {
   if (!specs[kv_indices].empty())
     for (const PackedPart part : {block_table, cache_seqlens})
@@ -370,6 +370,12 @@ void take_one_kind_of_pages(PackedTables& tables, const PackedSpecs& specs) {
     if (part == kv_last_page_len && !tables[kv_indices])
       throw std::invalid_argument("kv_last_page_len is named, and there is no kv_indices, expected both");
   }
+  if (!specs[page_layout].empty() && !tables[block_table] && !tables[kv_indices])
+    throw std::invalid_argument("page_layout is named, and there is no block_table or kv_indices, expected pages");
+  for (const PackedPart part : {cache_seqlens, cu_seqlens_k})
+    if (const auto& pages = tables[kv_indices]; pages && !tables[block_table] && !specs[part].empty())
+      throw std::invalid_argument(std::string(name_of(part)) + " is named, and the keys of " + pages->tensor.label +
+                                  " are counted by kv_last_page_len, expected one of them");
 }
 
 }  // namespace

@@ -45,6 +45,11 @@ TEST(PackedCommand, EachSequenceIsACallOfItsOwn) {
     EXPECT_EQ(rows_of(call), separate) << ::testing::PrintToString(call);
   expect_refused({"heads", paged, "--kv-indptr", csr}, 2, "is a block_table, expected one of them");
   expect_refused({"heads", packed, "--kv-last-page-len", csr}, 2, "there is no kv_indices");
+  expect_refused({"heads", packed, "--page-layout", "HND"}, 2, "there is no block_table or kv_indices, expected pages");
+  for (const std::string table : {"cache-seqlens", "cu-seqlens-k"})
+    expect_refused({"heads", csr, "--" + table, paged + ":cache_seqlens"}, 2, "are counted by kv_last_page_len");
+  expect_refused({"judge", "--q", csr, "--k", csr, "--v", csr, "--o", csr, "--kv", "none.pt"}, 2,
+                 "--kv was not expected beside --k and --v");
 }
 
 TEST(PackedCommand, OtherTablesGiveOtherNumbers) {
