@@ -181,6 +181,8 @@ void MaskFiles::add_documents(std::vector<double>& terms, int batch, const ReadW
   t.shape = {static_cast<std::uint64_t>(by_batch ? call_.batch : 1), 1, static_cast<std::uint64_t>(call_.n_k)};
   const std::vector<double> ids =
       read_matrix(*documents_.file, t, {by_batch ? call_.batch : 1, 1, call_.n_k}, by_batch ? batch : 0, watch);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (!std::isfinite(ids[i])) refuse_element(documents_, i, call_.n_k, ids[i], "the number of a document");
   const auto keys = static_cast<std::size_t>(call_.n_k), first = keys - static_cast<std::size_t>(call_.n);
   for (std::size_t i = 0; i < terms.size(); ++i)
     if (ids[first + i / keys] != ids[i % keys]) terms[i] = -infinity;

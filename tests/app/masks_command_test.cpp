@@ -254,6 +254,16 @@ TEST(MasksCommand, DocumentsNeedAKeyForEachQuery) {
               HasSubstr("ids.npy cuts a call of 8 queries and 4 keys into documents, expected no more queries than keys"));
 }
 
+TEST(MasksCommand, DocumentsHaveFiniteNumbers) {
+  const Call call(1, 1, 4, 8);
+  call.write("o", call.shape(), call.q);
+  for (const float x : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    const std::string ids = call.write("ids", "(4,)", {0, 0, x, 1});
+    EXPECT_THAT(call.judged({"--document-ids", ids}, 1).err,
+                AllOf(HasSubstr("ids.npy: element [0, 2] of a head is "), HasSubstr(", expected the number of a document")));
+  }
+}
+
 TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
   const Call call(8, 1, 8, 8);
   call.output([](int, int, int, int) { return true; });
