@@ -27,6 +27,9 @@ void check(const Repeats& repeats, const Experiment& e) {
     throw std::invalid_argument(over + " needs Q, K and V from a file, expected --input FILE");
   if (repeats.kind == ui::SweepOver::window && has_loaded(e))
     throw std::invalid_argument(over + " cuts Q, K and V, not a kernel's output, expected another method than loaded");
+  const Tensors* const read = e.problem.input.tensors.get();
+  if (repeats.kind == ui::SweepOver::window && read != nullptr && read->mask)
+    throw std::invalid_argument(over + " cuts Q, K and V, not a mask tensor, expected a file without one");
   check_gradients(over, e);
 }
 

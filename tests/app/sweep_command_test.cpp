@@ -391,6 +391,8 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   for (const std::string option : {"--n", "--n-k"})
     expect_refused(with(base, {"--over", "window:8", option, "16"}), 2,
                    option + " is '16', expected no " + option + " beside --over window:8");
+  const std::string mask = scratch.write("mask.npy", npy_of("(40, 40)", floats_of(1600)));
+  expect_refused(with(base, {"--over", "window:8", "--mask-file", mask}), 2, "--over window:8 cuts Q, K and V, not a mask");
   expect_refused(with(base, {"--over", "head", "--alibi", "0.1,0.2,0.3"}), 2, "expected one number beside --over head");
   for (const std::string axis : {"head=0,1", "input=normal,uniform"})
     expect_refused({"sweep", "--input", file, "--vary", axis, "--over", "head"}, 2,
