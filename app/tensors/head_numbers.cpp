@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -243,8 +244,9 @@ std::string unused_beside(const Sets& sets, const CallFiles::Layer& layer, const
 /// Sets a number of the problem. Throws with one sentence that begins with `label`.
 void set_number(Problem& problem, const std::string& label, const std::string& key, const std::string& text) {
   if (key == "mask") return void(problem.mask = parse_mask(text));
+  if (const double x = to_number<double>(text).value_or(0); key == "scale" && !(x > 0 && std::isfinite(x)))
+    app::refuse(label, text, "a finite number above 0");
   set_field(label, settings(problem), key, text);
-  if (key == "scale" && problem.scale == 0) app::refuse(label, text, "a finite number above 0");
 }
 void check(const std::string& label, const std::string& key, const Numbers& numbers) {
   Problem problem;

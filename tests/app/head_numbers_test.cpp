@@ -202,7 +202,8 @@ TEST_F(HeadNumbers, AreRefusedInASentence) {
       {{"--alibi", "1,2,3"}, "--alibi holds 3 numbers, expected 4, one for each head, or 8, those of 2 batches"},
       {{"--alibi", turned}, "turned.npy is in Fortran order, expected C order"},
       {{"--sink", three}, "--sink holds 3 numbers, expected 4"},
-      {{"--scale", "1,2,x,1"}, "--scale is 'x', expected"},
+      {{"--scale", "1,2,x,1"}, "--scale is 'x', expected a finite number above 0\n"},
+      {{"--scale", "1,2,-1,1"}, "--scale is '-1', expected a finite number above 0\n"},
       {{"--scale", "1,2,0,1"}, "--scale is '0', expected a finite number above 0"},
       {{"--softcap", "1,,2,3"}, "--softcap is '', expected"},
       {{"--alibi", "none.npy"}, "none.npy"}};
