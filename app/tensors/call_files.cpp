@@ -105,6 +105,7 @@ bool is_flash_attentions(const TensorSet& set) {
 }
 
 [[noreturn]] void refuse_nameless(const std::string& files, const TensorSet& set, const CallNames& names) {
+  check_nameless(set);
   std::string sentence = files +
                          ": has no three tensors called q, k, v, or Q, K, V, or query, key, value, or by names that share " +
                          "the rest, such as layers.7.q_proj, only " + tensor_list(set);

@@ -300,6 +300,10 @@ std::vector<TensorName> names_of(const TensorSet& set) {
   return names;
 }
 
+void check_nameless(const TensorSet& set) {
+  if (set.tensors.size() == 1 && set.tensors.front().name.empty()) readable(set.tensors.front());
+}
+
 std::string tensor_list(const TensorSet& set) {
   std::string held;
   for (const NamedTensor& t : std::span(set.tensors).first(std::min<std::size_t>(set.tensors.size(), 12)))
@@ -317,6 +321,7 @@ const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::sp
     wanted += (wanted.empty() ? " " : ", ") + in_quotes(name);
   }
   if (!named && or_only && set.tensors.size() == 1) return set.tensors.front();
+  check_nameless(set);
   throw std::runtime_error(ref.file + (wanted.empty() ? ": names no single tensor" : ": has no tensor" + wanted) + ", only " +
                            tensor_list(set));
 }

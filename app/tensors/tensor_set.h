@@ -72,6 +72,8 @@ std::string absolute_spec(const std::string& spec);
 /// Opens the files and reads their headers. Does not follow links in folders. Throws std::runtime_error with one sentence.
 TensorSet open_tensor_set(const std::string& files);
 
+/// Throws the refusal of the only object of a file if it has no name, by which a list could show it.
+void check_nameless(const TensorSet& set);
 /// "'q', 'k', ...", for messages.
 std::string tensor_list(const TensorSet& set);
 

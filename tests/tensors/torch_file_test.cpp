@@ -1,16 +1,20 @@
 // Files of torch.save: valid files written by PyTorch (tests/data/torch_files), and invalid files made by hand.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/files/files.h"
 #include "app/files/zip.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/pickle.h"
 #include "app/tensors/readers.h"
+#include "app/tensors/tensor_set.h"
 #include "tests/support/matchers.h"
 #include "tests/tensors/saved_dict.h"
 
@@ -145,6 +149,16 @@ TEST(BadTorchFile, NothingIsEverCalled) {
   const std::string call = "cposix\nsystem\n" + SavedDict::text("touch /tmp/attoscope_was_here") + "\x85R";
   EXPECT_THAT(sentence_on(archive(begin + call + ".")), HasSubstr("is an object of 'posix.system', expected a tensor"));
   EXPECT_THAT(sentence_on(archive(begin + "(iposix\nsystem\n.")), HasSubstr("has the operation 105 of pickle"));
+}
+
+/// A list of the file's tensors could not show it.
+TEST(BadTorchFile, AnObjectWithoutANameIsToldByItsClass) {
+  const TemporaryDirectory scratch;
+  const std::string file = scratch.write("x.pt", archive(begin + "cmy\nConfig\n)R."));
+  const char* const says = "is an object of 'my.Config', expected a tensor";
+  EXPECT_THAT(sentence_of([&] { CallFiles files{TensorSpec(file)}; }), HasSubstr(says));
+  EXPECT_THAT(sentence_of([&] { tensor_in(list_file(file), {file, ""}, std::array<std::string_view, 1>{"q"}, false); }),
+              HasSubstr(says));
 }
 
 TEST(BadTorchFile, PicklesThatAreCutOrWrong) {
