@@ -151,10 +151,13 @@ TEST(MasksCommand, RowsOfPaddingAreNaNWhereFp16HoldsTheirScores) {
   std::vector<float> terms(64);
   for (std::size_t i = 0; i < 16; ++i) terms[i] = -65504;  // rows 0 and 1
   const std::string mask = call.write("mask", "(8, 8)", terms);
-  const json told = json_of({"run", "--input", call.files(), "--layout", "b h n d", "--mask-file", mask, "--format", "fp16",
-                             "--policy", "eager", "--algorithm", "three_pass", "--baseline", "base_hw"});
+  const std::vector<std::string> run{"run",         "--input",     call.files(), "--layout",   "b h n d",
+                                     "--mask-file", mask,          "--format",   "fp16",       "--policy",
+                                     "eager",       "--algorithm", "three_pass", "--baseline", "base_hw"};
+  const json told = json_of(run);
   EXPECT_EQ(told["a"]["nonfinite"], 2 * 16) << told["a"];
   EXPECT_EQ(told["b"]["nonfinite"], 0);
+  EXPECT_THAT(output_of(run), HasSubstr("FAILS PyTorch's (at most 5), since a has more NaN or infinite elements (32, b 0)"));
 }
 
 /// Rows that see no key are expected to be 0, with --empty-rows nan to be NaN; the verdict names the other convention.
