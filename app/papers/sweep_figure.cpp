@@ -21,6 +21,13 @@
 namespace attoscope::app {
 namespace {
 
+/// "mask causal", "mask causal and a mask tensor", "a mask tensor".
+std::string mask_words(const Problem& p) {
+  const std::string rule = "mask " + std::string(mask_names[p.mask.kind]);
+  if (p.input.parts.mask == 0) return rule;
+  return p.mask.kind == Mask::Kind::none ? "a mask tensor" : rule + " and a mask tensor";
+}
+
 /// The settings of an experiment in words; "" for a setting that does not matter.
 std::vector<std::string> words_of(const Experiment& e) {
   const Problem& p = e.problem;
@@ -29,7 +36,7 @@ std::vector<std::string> words_of(const Experiment& e) {
           key_count(p) == p.n ? "" : fmt::format("{} keys", key_count(p)),
           fmt::format("d = {}", p.d),
           value_columns(p) == p.d ? "" : fmt::format("d_v = {}", value_columns(p)),
-          "mask " + std::string(mask_names[p.mask.kind]),
+          mask_words(p),
           name(e.format)};
 }
 

@@ -328,12 +328,14 @@ TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   EXPECT_THAT(figure_csv(f), ::testing::Not(HasSubstr(",16,bf16,")));
 }
 
-TEST(SweepFigure, ItsCaptionHasTheTokensOfAWindow) {
+TEST(SweepFigure, ItsCaptionHasTheTokensOfAWindowAndTheMask) {
   Sweep sweep = small_sweep();
   sweep.base.problem.input.kind = InputKind::tensors;
   sweep.over = {ui::SweepOver::window, 32};
   const auto caption = [&] { return sweep_figure(sweep, *sweep_table(sweep, sweep.measure, {}), {}).caption; };
-  EXPECT_THAT(caption(), HasSubstr("N = 32, d = 16"));
+  EXPECT_THAT(caption(), HasSubstr("N = 32, d = 16, mask none"));
+  sweep.base.problem.input.parts.mask = 1;
+  EXPECT_THAT(caption(), HasSubstr("d = 16, a mask tensor"));
   sweep.axes = {parse_axis("n=8,16")};
   EXPECT_THAT(caption(), ::testing::Not(HasSubstr("N = ")));
 }
