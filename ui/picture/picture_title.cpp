@@ -1,8 +1,10 @@
 // A title over the picture: the quantity, the method and its format, the input.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
@@ -69,15 +71,32 @@ std::string input_in_words(const View& view, const Input& input, const TensorFil
   return (named ? info.head_names[head] : std::string("one head")) + " of " + file;
 }
 
+/// "128 tokens", "5 queries, 9 keys"; of heads that differ in length, if all of their tokens are on show, "17 to 55 tokens".
+std::string length_in_words(const PictureSubject& s) {
+  const Problem& p = s.experiment.problem;
+  AttentionShape least = shape_of(p), most = least;
+  const auto own = std::ranges::find_if(s.info.layers, [&](const LayerEntry& layer) {
+    return p.input.index >= layer.first && p.input.index < layer.first + layer.heads;
+  });
+  const bool of_file = s.view.picture == PictureKind::heads && s.info.file == p.input.file && own != s.info.layers.end();
+  if (of_file && p.n >= own->shape.n)
+    for (const LayerEntry& layer : s.info.layers) {
+      least.n = std::min(least.n, layer.shape.n), least.n_k = std::min(least.n_k, layer.shape.n_k);
+      most.n = std::max(most.n, layer.shape.n), most.n_k = std::max(most.n_k, layer.shape.n_k);
+    }
+  const auto span = [](int from, int to, std::string_view one, std::string_view more = {}) {
+    return (from == to ? "" : std::to_string(from) + " to ") + counted(to, one, more);
+  };
+  if (least.n == least.n_k && most.n == most.n_k) return span(least.n, most.n, "token");
+  return span(least.n, most.n, "query", "queries") + ", " + span(least.n_k, most.n_k, "key");
+}
+
 }  // namespace
 
 std::string picture_title(const PictureSubject& s, Field field, const std::optional<Field>& second) {
   const bool two = second && (s.view.picture == PictureKind::output || shows_pairs(s.view, s.experiment));
-  const Problem& p = s.experiment.problem;
-  const std::string length =
-      key_count(p) == p.n ? counted(p.n, "token") : counted(p.n, "query", "queries") + ", " + counted(key_count(p), "key");
   std::string text = fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
-                                 input_in_words(s.view, p.input, s.info), length);
+                                 input_in_words(s.view, s.experiment.problem.input, s.info), length_in_words(s));
   text[0] = capital_letter(text[0]);
   return text;
 }

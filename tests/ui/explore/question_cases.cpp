@@ -104,6 +104,15 @@ CASE(questions, title_of_the_picture) {
     files.push_back(hand.folder.write(name, npy_bytes(96, 16, numbers.data())));
   hand.open_files(files);
   hand.check(has(title(hand), " of q.npy, k.npy, v.npy, 96 tokens"), title(hand));
+
+  TensorFileInfo packed{.file = "packed.pt", .heads = 2, .shape = AttentionShape::square(17, 8)};
+  packed.layers = {{"", 0, 1, 1, AttentionShape::square(17, 8)}, {"", 1, 1, 1, AttentionShape::square(55, 8)}};
+  session.view.picture = PictureKind::heads;
+  session.experiment.problem.input.kind = InputKind::tensors;
+  session.experiment.problem.input.file = packed.file;
+  session.experiment.problem = with_shape(session.experiment.problem, packed.shape);
+  hand.expect_text(picture_title({session.view, session.experiment, {}, packed}, Field::a_error),
+                   "Flash2 beside three-pass in bf16: every head of packed, 17 to 55 tokens");
 }
 
 }  // namespace
