@@ -69,6 +69,7 @@ CallSources sources_of(const JudgeArguments& x) {
 JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
   JudgeQuestion question;
   question.numbers = HeadNumbers(x.typed, files.files());
+  question.reading = files.files().other_reading();
   Experiment e = default_experiment();
   set_problem(e.problem, without_head_numbers(x));
   e.problem = with_shape(e.problem, files.shape());

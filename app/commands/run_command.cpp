@@ -10,6 +10,7 @@
 #include "app/judge/judgement.h"
 #include "app/session/report.h"
 #include "app/session/result_json.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/npy.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
@@ -146,6 +147,12 @@ std::string table_of(const Answer& answer) {
          (answer.verdict ? verdict_report(*answer.verdict) : "");
 }
 
+/// A line on another layout that the experiment's file fits as well; "": there is none.
+std::string other_reading_of(const Input& input) {
+  const std::string sentence = input.kind == InputKind::tensors ? CallFiles(input.file).other_reading() : "";
+  return sentence.empty() ? "" : sentence + ".\n";
+}
+
 /// Computes and writes the outputs: none if anything fails.
 void run_experiment(const RunArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
@@ -165,7 +172,9 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   StagedFiles files;
   if (!x.save.empty()) stage_matrices(files, x.save, found.result);
   stage_fields(files, fields, found);
-  write_outputs(files, {{x.json, [&] { return json_of(found); }}}, [&] { return table_of(found); }, streams.out);
+  write_outputs(
+      files, {{x.json, [&] { return json_of(found); }}},
+      [&] { return table_of(found) + other_reading_of(experiment.problem.input); }, streams.out);
 }
 
 void declare(OptionList& c, RunArguments& x) {

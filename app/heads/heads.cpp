@@ -179,9 +179,9 @@ std::string outlier_lines(const std::vector<ui::HeadRow>& rows, const CallFiles&
   return text + (more > 0 ? fmt::format("{} more {} apart.\n", more, more == 1 ? "stands" : "stand") : "");
 }
 
-/// Lines below a table of heads: the scales that are used, and the tensors that are left out.
+/// Lines below a table of heads: another layout that fits, the scales that are used, and the tensors that are left out.
 std::string notes_on_files(const CallFiles& files) {
-  std::string text;
+  std::string text = files.other_reading().empty() ? "" : files.other_reading() + ".\n";
   for (const std::string& scales : files.scale_texts()) text += "scales: " + scales + ".\n";
   for (const std::string& sentence : files.left_out()) text += "left out: " + sentence + ".\n";
   return text;

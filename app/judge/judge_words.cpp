@@ -277,6 +277,7 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
       "by half a unit in the last place of O's format.",
       fmt::format("A row's root mean square may be twice theirs, that of all elements {:.2f} where theirs is {:.2f}.",
                   call.detail.tolerance.whole, call.detail.tolerance.whole / margins.whole)};
+  if (!question.reading.empty()) steps.push_back(question.reading + ".");
   steps.insert(steps.end(), question.numbers.found().begin(), question.numbers.found().end());
   return steps;
 }

@@ -19,6 +19,7 @@ struct JudgeQuestion {
   std::string declared_name{};
   int head = -1;          ///< the only head to judge; -1: all
   HeadNumbers numbers{};  ///< of all heads, instead of the problem's
+  std::string reading{};  ///< a sentence if the files fit another layout as well
 
   /// The problem of this head, without its tensors.
   Problem problem_of(int of_head) const { return numbers.of_head(problem, of_head); }

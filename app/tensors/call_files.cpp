@@ -274,8 +274,9 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
   LayoutHints hints = given;
   if (parts[3].tensor.file) hints.sibling = &parts[3].tensor.tensor;
   for (const CallPart& p : parts) readable(p.tensor);
-  const std::array<HeadShape, 3> shapes =
-      shapes_of_call({parts[0].tensor.tensor, parts[1].tensor.tensor, parts[2].tensor.tensor}, hints);
+  const std::array<StoredTensor, 3> qkv{parts[0].tensor.tensor, parts[1].tensor.tensor, parts[2].tensor.tensor};
+  const std::array<HeadShape, 3> shapes = shapes_of_call(qkv, hints);
+  if (layers_.empty()) other_reading_ = app::other_reading(qkv, hints);
   Layer layer{"", shared == "*" ? "" : shared, shapes[0], shapes[1], shapes[2], {}, heads()};
   if (parts[3].tensor.file) {
     HeadShape wanted = layer.q;

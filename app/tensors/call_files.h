@@ -69,6 +69,8 @@ class CallFiles {
   std::vector<std::string> head_names() const;
   /// A sentence for each layer that was left out, and one for scales of tensors that take none.
   const std::vector<std::string>& left_out() const { return left_out_; }
+  /// A sentence if the first layer's shapes fit another layout as well; "": they do not.
+  const std::string& other_reading() const { return other_reading_; }
   /// A tensor of a layer with its scale: part 0 q, 1 k, 2 v, 3 o.
   const CallPart& part(const Layer& layer, int part) const;
   const NamedTensor& tensor(const Layer& layer, int part) const { return this->part(layer, part).tensor; }
@@ -150,6 +152,7 @@ class CallFiles {
   std::vector<std::string> unused_masks_;                   ///< a sentence for each mask in these files that is not used
   std::shared_ptr<const MaskFiles> masks_;                  ///< null: there is none
   std::vector<std::string> given_names_, left_out_;
+  std::string other_reading_;
 };
 
 /// The experiment on a head of the files; reads its tensors and the same head of a loaded output. `whole`: on all tokens; else

@@ -212,6 +212,18 @@ std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, 
   refuse_shape(qkv[mismatch.tensor], mismatch.expected);
 }
 
+std::string other_reading(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints) {
+  constexpr int most_usual_heads = 128;
+  const Fit heads = fit_in(qkv, HeadOrder::heads_first, AllowedSizes::alike),
+            tokens = fit_in(qkv, HeadOrder::tokens_first, AllowedSizes::alike);
+  if (hints.said || !heads.fits() || !tokens.fits() || rank_of(qkv[0]) < 3) return "";
+  const bool by_tokens = hints.likely == HeadOrder::tokens_first;
+  const Fit &likely = by_tokens ? tokens : heads, &other = by_tokens ? heads : tokens;
+  if (other.shapes[0].heads > most_usual_heads) return "";
+  return qkv[0].label + " has shape " + shape_text(qkv[0].shape) + ", read as " + reading_text(likely.shapes) + "; " +
+         reading_text(other.shapes) + " would fit, too (--layout)";
+}
+
 std::optional<HeadShape> shape_of_output(const StoredTensor& o, const HeadShape& wanted) {
   for (const HeadOrder order : {wanted.order, HeadOrder::heads_first, HeadOrder::tokens_first, HeadOrder::side_by_side})
     if (const HeadReading reading = reading_in(o, order, wanted.d); reading.fault.empty() && reading.shape.same_sizes(wanted))

@@ -40,6 +40,10 @@ struct LayoutHints {
 /// always if K has fewer tokens than Q in the likely order, heads first, and Q more heads than tokens in the other.
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints = {});
 
+/// "q has shape [12, 32, 16], read as h n d (...); n h d (...) would fit, too" if no layout is given, two fit, and the other
+/// one has at most 128 heads; else "".
+std::string other_reading(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints);
+
 /// Shape of an output that must have the `wanted` heads and rows (of Q) and columns (of V). It may have more columns unless its
 /// heads are side by side; the first ones are V's. None if it does not fit.
 std::optional<HeadShape> shape_of_output(const StoredTensor& output, const HeadShape& wanted);

@@ -39,6 +39,18 @@ std::string two_layers(const TemporaryDirectory& scratch, bool hot = false) {
   return scratch.write("x.npz", zip_bytes(members));
 }
 
+TEST_F(HeadsCommand, AnotherLayoutThatFitsIsToldByRunAndJudgeToo) {
+  const std::string bytes = raw(floats_of(3 * 9 * 2, [](int i) { return (i % 7) / 4.0; })),
+                    file = scratch_.write("x.safetensors",
+                                          safetensors(alike("F32", "[3,9,2]", bytes, {{"o", "F32", "[3,9,2]", bytes}}))),
+                    says = "read as h n d (3 heads of 9 tokens); n h d (9 heads of 3 tokens) would fit, too (--layout).";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"heads", file, "--no-cache"}, {"run", "--input", file}, {"judge", file}}) {
+    EXPECT_THAT(attoscope(command).out, HasSubstr(says)) << command[0];
+    EXPECT_THAT(attoscope(with(command, {"--layout", "h n d"})).out, Not(HasSubstr("would fit, too"))) << command[0];
+  }
+}
+
 TEST_F(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
   const std::string file = two_layers(scratch_);
   const json found = json_of({"heads", file, "--mask", "causal", "--policy", "tile", "--block-k", "8", "--no-cache"});

@@ -142,6 +142,21 @@ std::string refusal_of(const std::string& spec) {
   return sentence_of([&] { const CallFiles files(spec); });
 }
 
+TEST(CallFiles, AnotherLayoutThatFitsIsTold) {
+  const TemporaryDirectory scratch;
+  const auto told = [&](const std::string& shape, int count, const std::string& layout = "") {
+    const std::vector<float> zeros(static_cast<std::size_t>(count));
+    const std::string file = scratch.write("x.safetensors", safetensors(alike("F32", shape, raw(zeros))));
+    return CallFiles(file + layout).other_reading();
+  };
+  EXPECT_THAT(told("[3,9,2]", 54),
+              EndsWith("x.safetensors: tensor 'q' has shape [3, 9, 2], read as h n d (3 heads of 9 tokens); "
+                       "n h d (9 heads of 3 tokens) would fit, too (--layout)"));
+  EXPECT_EQ(told("[3,9,2]", 54, "[h n d]"), "") << "the layout is given";
+  EXPECT_EQ(told("[3,129,2]", 774), "") << "no call has 129 heads";
+  EXPECT_EQ(told("[9,2]", 18), "") << "there is one head";
+}
+
 TEST(CallFiles, AsksWhatIsAmbiguous) {
   const TemporaryDirectory scratch;
   const auto all = [&](const std::string& shape, int count) {
