@@ -315,7 +315,7 @@ TEST(Scaling, ThatNoKernelHasIsRefusedInASentence) {
   EXPECT_THAT(why([](Experiment& e) { e.b.scaling.P = parse_scaling("e4m3/x1"); }), HasSubstr("divides by l at the end"));
   EXPECT_THAT(why([](Experiment& e) {
                 e = with_backward(e), e.a.scaling.smooth_K = true;
-                const std::vector<double> d_lse(at(e.problem.n));
+                const std::vector<double> d_lse(static_cast<std::size_t>(e.problem.n));
                 e.backward.d_lse_file = {
                     .file = "dl.npy", .n = e.problem.n, .d = 1, .values = std::make_shared<const std::vector<double>>(d_lse)};
               }),
