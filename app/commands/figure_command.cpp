@@ -62,6 +62,7 @@ void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
 
 /// Throws for a typed option that changes nothing in a figure of sweeps.
 void refuse_without_effect(const FigureArguments& x, const std::string& name) {
+  if (x.policy.empty() && !x.all_policies && x.n.empty() && x.d.empty() && x.seeds.empty()) return;
   const std::vector<std::string_view> useless = settings_without_effect(name);
   for (const auto& [option, key, value] : {std::tuple{"--policy", "policy", x.policy},
                                            {"--all-policies", "all_policies", x.all_policies ? "given" : ""},

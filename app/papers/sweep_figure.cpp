@@ -7,11 +7,13 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/figures/bundle.h"
 #include "app/json/settings_json.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/sweep_ledger.h"
+#include "app/tensors/call_files.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
@@ -46,12 +48,24 @@ std::string tile_words(const Method& m) {
   return has_tiles ? fmt::format("tile {} x {}", m.block_q, m.block_k) : "";
 }
 
-/// The varied experiments as the points have them: those of a sweep over windows are on the tokens of a window.
+/// The varied experiments as the points have them: those of a sweep over windows are on the tokens of a window, and a varied
+/// head has its own tokens.
 std::vector<Experiment> shown_experiments(Sweep sweep) {
+  const bool whole = has_whole_heads(sweep);
   Problem& p = sweep.base.problem;
   if (const int tokens = sweep.over.tokens; sweep.over.kind == ui::SweepOver::window)
     p = with_shape(p, {tokens, tokens, p.d, value_columns(p)});
-  return varied_experiments(sweep);
+  std::vector<Experiment> all = varied_experiments(sweep);
+  std::optional<CallFiles> files;
+  for (Experiment& e : all) {
+    const int head = e.problem.input.index;
+    if (e.problem.input.file != p.input.file || head == p.input.index) continue;
+    e.problem.input.parts.mask = p.input.parts.mask;
+    if (!whole) continue;
+    if (!files) files.emplace(p.input.file);
+    e.problem = with_shape(std::move(e.problem), files->layer_of(head).shape());
+  }
+  return all;
 }
 
 }  // namespace

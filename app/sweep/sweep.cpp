@@ -97,12 +97,6 @@ BackwardSummary summary(const BackwardResult& b) {
 
 bool varies(const Sweep& s, std::string_view key) { return std::ranges::find(s.axes, key, &Axis::key) != s.axes.end(); }
 
-/// True if every head is read with all of its tokens, as the first one is.
-bool has_whole_heads(const Sweep& s) {
-  const Tensors* const read = s.base.problem.input.tensors.get();
-  return read != nullptr && read->shape() == shape_of(s.base.problem) && !varies(s, "n") && !varies(s, "n_k");
-}
-
 /// Throws if an axis would undo the repetitions, or if a varied head, or seeds, would leave parts of the experiment behind.
 void check_repetitions(const Sweep& s) {
   for (const std::string_view key : {"head", "input"})
@@ -279,6 +273,11 @@ std::size_t combination(const Sweep& s, const PointPlace& p) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < s.axes.size(); ++i) index = index * s.axes[i].values.size() + static_cast<std::size_t>(p.at[i]);
   return index;
+}
+
+bool has_whole_heads(const Sweep& s) {
+  const Tensors* const read = s.base.problem.input.tensors.get();
+  return read != nullptr && read->shape() == shape_of(s.base.problem) && !varies(s, "n") && !varies(s, "n_k");
 }
 
 Experiment with_values(const Sweep& s, const std::array<int, 2>& at) {

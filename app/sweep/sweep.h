@@ -190,6 +190,8 @@ std::size_t point_count(const Sweep& sweep);
 PointPlace place_of(const Sweep& sweep, std::size_t index);
 /// Index of a point's combination of values, the last axis fastest.
 std::size_t combination(const Sweep& sweep, const PointPlace& place);
+/// True if a varied head is read with all of its tokens, as the base's is.
+bool has_whole_heads(const Sweep& sweep);
 /// The base with these values of the axes, and with `like` and `set`. Reads no file. Throws as `vary`.
 Experiment with_values(const Sweep& sweep, const std::array<int, 2>& at);
 /// Places of every value of each axis, with the first value of the other; at most `most` of an axis.

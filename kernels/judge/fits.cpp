@@ -172,7 +172,7 @@ class NumberFits {
     double largest = 0;
     for (const int row : rows_)
       for (const double s : scores(*wrong_.head(), right_, row))
-        if (std::isfinite(s)) largest = std::max(largest, std::abs(s));
+        if (std::abs(s) < 1e30) largest = std::max(largest, std::abs(s));  // no NaN, and no lowest number of a mask
     return largest;
   }
 
@@ -451,15 +451,14 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
     }
   }
   if (9 * left > error) return {};  // a factor per row also removes some of any rounding error
-  const std::string number = four_digits(least) == four_digits(most)
-                                 ? four_digits(most)
-                                 : "a number, " + four_digits(least) + " to " + four_digits(most);
-  return wrong.named(Kind::row_factor,
-                     "each wrong row is golden times " + number + ": its l is wrong, or belongs to another row",
-                     [&wrong, factors](int row, double* out, double*) {
-                       const double f = (*factors)[at(row)];
-                       for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.golden_row(row)[c];
-                     });
+  const std::string most_text = four_digits(most), range = four_digits(least) == most_text ? "" : four_digits(least) + " to ";
+  return wrong.named(
+      Kind::row_factor,
+      "each wrong row is golden times a number, " + range + most_text + ": its l is wrong, or belongs to another row",
+      [&wrong, factors](int row, double* out, double*) {
+        const double f = (*factors)[at(row)];
+        for (int c = 0; c < wrong.golden().cols; ++c) out[c] = f * wrong.golden_row(row)[c];
+      });
 }
 
 struct Fit {

@@ -102,12 +102,12 @@ int nonfinite_count(const Matrix& o, int index) {
   return count;
 }
 
-/// True if an element that is a number has an error beyond the limit, which no cause of NaN explains.
+/// True if an element that is a number has an error beyond the limit, which no cause of NaN explains; a 0 may be x / infinity.
 bool has_bad_number(const OutputErrors& errors) {
   const Matrix& o = errors.output();
   for (int i = 0; i < o.rows; ++i)
     for (int c = 0; c < o.cols; ++c)
-      if (std::isfinite(errors.error_at(i, c)) && errors.is_bad(i, c)) return true;
+      if (o(i, c) != 0 && std::isfinite(errors.error_at(i, c)) && errors.is_bad(i, c)) return true;
   return false;
 }
 

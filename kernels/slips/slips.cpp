@@ -181,7 +181,10 @@ SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Optio
 }
 
 bool alike(std::string text, std::string other) {
-  for (std::string* x : {&text, &other}) std::erase_if(*x, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  for (std::string* x : {&text, &other}) {
+    std::erase_if(*x, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+    if (const std::size_t range = x->find(", to :"); range != std::string::npos) x->erase(range + 1, 4);  // "a number, 1 to 2:"
+  }
   return text == other;
 }
 

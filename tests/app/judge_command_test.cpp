@@ -129,7 +129,7 @@ TEST_F(JudgeCommand, NamesTheOneFactorOfRows) {
   for (int c = 0; c < 8; ++c) o[10 * 8 + c] *= 1.25, o[20 * 8 + c] *= 1.25;
   std::vector<std::string> command = call.command();
   command[8] = scratch_.write("o.npy", npy_of("(40, 8)", std::vector<float>(o.begin(), o.end())));
-  EXPECT_THAT(attoscope(command).out, StartsWith("Wrong: each wrong row is golden times 1.25: its l is wrong"));
+  EXPECT_THAT(attoscope(command).out, StartsWith("Wrong: each wrong row is golden times a number, 1.25: its l is wrong"));
 }
 
 /// Heads of several layers have the names of the window's list of heads.
