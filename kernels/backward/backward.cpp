@@ -37,10 +37,13 @@ OutputGradients output_gradients(const Experiment& e, const StopSign& stop) {
   const std::vector<double> x = drawn(e, stop);
   OutputGradients d;
   d.d_o = works_in_double(e) ? rounded_in<double>(x, e, stop) : rounded_in<float>(x, e, stop);
-  const int columns = value_columns(e.problem);
-  for (int row = 0; row < e.problem.n; ++row)  // 0 times a NaN of dO would be NaN
-    if (visible_keys(e.problem, row).empty()) std::fill_n(d.d_o.begin() + std::ptrdiff_t{row} * columns, columns, 0.0);
   if (e.backward.d_lse_file.values) d.d_lse = *e.backward.d_lse_file.values;
+  const int columns = value_columns(e.problem);
+  for (int row = 0; row < e.problem.n; ++row) {
+    if (!visible_keys(e.problem, row).empty()) continue;
+    std::fill_n(d.d_o.begin() + std::ptrdiff_t{row} * columns, columns, 0.0);  // 0 times a NaN would be NaN
+    if (!d.d_lse.empty()) d.d_lse[static_cast<std::size_t>(row)] = 0;
+  }
   return d;
 }
 

@@ -308,7 +308,7 @@ class TileSteps : protected Scores<T, Observer> {
           end = alone ? j + 1 : next;
         }
       }
-      weighted_chunk(j, end, target, resume || j > tile_.j0, masked || alone);
+      weighted_chunk(j, end, target, resume || j > tile_.j0, masked || alone, alone);
     }
   }
 
@@ -333,13 +333,14 @@ class TileSteps : protected Scores<T, Observer> {
     return key;
   }
 
-  ATTOSCOPE_HOST_DEVICE void weighted_chunk(int j0, int j1, Array target, bool resume, bool masked) {
+  ATTOSCOPE_HOST_DEVICE void weighted_chunk(int j0, int j1, Array target, bool resume, bool masked,
+                                            [[maybe_unused]] bool alone) {
     auto pv = values_of(j0, j1, target);
     pv.resume = resume;
     if (masked) {
       mask(pv, j0);
       if constexpr (!has_teams)
-        for (int lane = 0; job_.mask_tensor.terms != nullptr && j1 - j0 == 1 && lane < R; ++lane)
+        for (int lane = 0; alone && lane < R; ++lane)
           if (is_dropped(lane, j0)) scratch_.to[lane] = 0;
       product<true>(pv, job_[Step::pv_step], pv_in_domain(pv));
     } else {

@@ -346,11 +346,14 @@ TEST(MaskTensors, ANanThatNoRowKeepsChangesNothing) {
     const auto with = [&e](double x) {
       Experiment odd = with_backward(e);
       Tensors t = *e.problem.input.tensors;
-      std::vector<double> d_o(t.v);
+      std::vector<double> d_o(t.v), d_lse(24, 0.25);
+      d_lse[10] = x;
       for (int c = 0; c < 4; ++c) t.k[5 * 4 + c] = t.v[5 * 4 + c] = t.q[10 * 4 + c] = d_o[10 * 4 + c] = x;
       odd.problem.input = given(std::move(t));
       odd.backward.d_o = OutputGradient::file;
       odd.backward.d_o_file = {.file = "do.npy", .n = 24, .d = 4, .values = std::make_shared<const std::vector<double>>(d_o)};
+      odd.backward.d_lse_file = {
+          .file = "dl.npy", .n = 24, .d = 1, .values = std::make_shared<const std::vector<double>>(d_lse)};
       return compute(odd);
     };
     const Result zeros = with(0);
@@ -368,6 +371,23 @@ TEST(MaskTensors, ANanThatNoRowKeepsChangesNothing) {
       }
     }
   }
+}
+
+TEST(MaskTensors, AGapChangesNoBitByTheRowsBesideIt) {
+  Experiment e = small_experiment(bf16, 64, 4);
+  e.a.block_k = 1;
+  e.a.precision = policy("hw").precision;
+  e.a.precision[Step::pv_step] = to_main;
+  e.problem.mask = {M::causal};
+  e.problem = with_gap(e.problem, false);
+  const Result all = compute(e);
+  Experiment some = e;
+  some.problem.rows = 7;
+  const Result few = compute(some);
+  for (std::size_t i = 0; i < few.rows.size(); ++i)
+    for (int c = 0; c < 4; ++c) EXPECT_EQ(few.a(static_cast<int>(i), c), all.a(few.rows[i], c)) << few.rows[i];
+  for (const char* const isa : own_instruction_sets())
+    EXPECT_EQ(compute(e, {.isa = isa}).digests.a, all.digests.a) << isa;
 }
 
 TEST(MaskTensors, ANanOfVReachesTheRowsThatKeepItsKey) {

@@ -258,7 +258,7 @@ TEST(Nonfinite, GapsOfAMaskTensorHideANan) {
     for (int i = 6; i < n; ++i) leaking[static_cast<std::size_t>(i * d + 3)] = nan;
     const Said said = said_of(p, leaking);
     ASSERT_TRUE(said.slip) << said.text();
-    EXPECT_THAT(said.slip->text, HasSubstr("a masked key's NaN in V reaches row")) << in_all;
+    EXPECT_THAT(said.slip->text, HasSubstr("a masked key's NaN in V reaches ")) << in_all;
   }
 }
 
