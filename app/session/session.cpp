@@ -50,10 +50,19 @@ std::vector<Input*> inputs_of(ui::Session& session) {
   for (ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
   return inputs;
 }
+/// Finds shipped files: named so, or missing with the path that they have in another installation.
 void find_shipped(ui::Session& session) {
-  for (Input* const input : inputs_of(session))
-    if (std::string& file = input->file; file.starts_with(shipped))
-      file = (std::filesystem::path(assets_directory()) / file.substr(shipped.size())).lexically_normal().string();
+  namespace fs = std::filesystem;
+  const fs::path assets = assets_directory();
+  for (Input* const input : inputs_of(session)) {
+    std::error_code error;
+    const fs::path file = input->file, own = assets / "examples" / file.filename();
+    if (input->file.starts_with(shipped))
+      input->file = (assets / input->file.substr(shipped.size())).lexically_normal().string();
+    else if (file.is_absolute() && file.parent_path().filename() == "examples" && !fs::exists(file, error) &&
+             fs::is_regular_file(own, error))
+      input->file = own.lexically_normal().string();
+  }
 }
 ui::Session with_shipped_names(ui::Session session) {
   const std::string assets = assets_directory() + "/";
@@ -130,7 +139,7 @@ ui::Session parse_session(std::string_view text, std::vector<std::string>& remar
 std::string session_text(const ui::Session& session, const std::string& document) {
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
-  json.update(settings_json(settings_to_read(with_shipped_names(session))));
+  json.update(settings_json(settings_to_read(session)));
   std::vector<const Input*> inputs{&session.experiment.problem.input};
   for (const ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
   if (Json tensors = part_digests_json(inputs); !tensors.is_null()) json["tensors"] = std::move(tensors);

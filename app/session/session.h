@@ -17,10 +17,10 @@ inline constexpr std::size_t quick_text = 1 << 18;
 /// Parses a session. Missing fields keep their defaults. `remarks` lists unknown keys and invalid values, which keep their
 /// defaults, by path. Throws std::runtime_error if `text` is no session. Tensors are not read (`load_tensors`).
 ui::Session parse_session(std::string_view text, std::vector<std::string>& remarks);
-/// The session as text; names shipped files as "shipped:examples/NAME", which `parse_session` finds in any installation.
-/// `document`: file of a window's last session; not written if empty.
+/// The session as text. `document`: file of a window's last session; not written if empty.
 std::string session_text(const ui::Session& session, const std::string& document = {});
-/// The same as short text for links: only fields that differ from a new session's.
+/// Short text for links: only fields that differ from a new session's, and shipped files as "shipped:examples/NAME", which
+/// `parse_session` finds in any installation.
 std::string short_session_text(const ui::Session& session);
 
 /// Parses a file, or an archive of `pack_session`; sentences begin with its name. Resolves relative paths against its folder,

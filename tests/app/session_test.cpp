@@ -350,10 +350,13 @@ TEST(Session, NamesShippedFilesForAnyInstallation) {
   Session s = first_session();
   Pin& pin = s.pins.emplace_back();
   pin.name = "kept", pin.experiment = s.experiment;
-  for (const std::string& text : {session_text(s), short_session_text(s)}) {
-    EXPECT_THAT(text, AllOf(HasSubstr("shipped:examples/"), Not(HasSubstr(example_file()))));
-    EXPECT_EQ(clean(text), s);
-  }
+  const std::string link = short_session_text(s);
+  EXPECT_THAT(link, AllOf(HasSubstr("shipped:examples/"), Not(HasSubstr(example_file()))));
+  EXPECT_EQ(clean(link), s);
+  Session elsewhere = s;
+  for (Input* const input : {&elsewhere.experiment.problem.input, &elsewhere.pins[0].experiment.problem.input})
+    input->file = "/another/assets/examples/" + std::filesystem::path(input->file).filename().string();
+  EXPECT_EQ(clean(session_text(elsewhere)), s);
 }
 
 TEST(Files, AFailureLeavesNothingBehind) {
