@@ -25,6 +25,7 @@
 #include "kernels/experiment/result.h"
 #ifdef ATTOSCOPE_GUI
 #include "app/plots/window_bundle.h"
+#include "app/tensors/head_numbers.h"
 #endif
 
 namespace attoscope::app {
@@ -125,7 +126,8 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   style.print = typed_style(x.style, style.print);
   find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
-  std::vector<std::string> changed = load_found(sweep.base, sweep.base.problem);
+  std::vector<std::string> changed = load_found(sweep.base);
+  tell(other_numbers(sweep.base.problem), streams);
   if (!sweep.heads.empty()) {
     const Sweep kept = sweep;
     sweep.heads = used_heads(sweep.over, sweep.base);

@@ -27,6 +27,7 @@
 #include "app/explore/lesson_pages.h"
 #include "app/explore/render.h"
 #include "app/plots/window_bundle.h"
+#include "app/tensors/head_numbers.h"
 #endif
 
 namespace attoscope::app {
@@ -162,7 +163,8 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   std::vector<std::string> remarks;
   ui::Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;
-  tell_changed(load_found(session.experiment, session.experiment.problem), false, streams);
+  tell_changed(load_found(session.experiment), false, streams);
+  tell(other_numbers(session.experiment.problem), streams);
   prepare_gpus(usable_device(session.device).spec, streams);
   render(session, {.file = x.out, .width = width, .height = height, .example_file = example_file()});
   for (const std::string& remark : remarks) streams.out << remark << '\n';

@@ -116,24 +116,48 @@ constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 31, longest_beginnin
 /// Limit of unpacked bytes per compressed byte (deflate's is 1032).
 constexpr std::uint64_t largest_growth = 1040;
 
+/// Length of the archive's path in the path of a file inside it; none: the path names no archive.
+std::optional<std::size_t> archive_length(const std::string& path) {
+  const std::string mark = std::string(pack_ending) + "/";
+  const std::size_t at = path.rfind(mark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t length = at + pack_ending.size();
+  std::error_code error;
+  return std::filesystem::is_regular_file(path.substr(0, length), error) ? std::optional(length) : std::nullopt;
+}
+
 /// An open archive; one file is read at a time.
 struct OpenArchive {
   explicit OpenArchive(const std::string& name) : path(name), file(name) {
-    int error = 0;
-    archive.reset(zip_open(path.c_str(), ZIP_RDONLY, &error));
-    if (archive) {
-      places = zip_places(file);
-      return;
-    }
     Error reason;
-    zip_error_init_with_code(reason.get(), error);
-    throw std::runtime_error(path + ": is no zip archive, or a damaged one (" + zip_error_strerror(reason.get()) + ")");
+    archive.reset(archive_length(path) ? opened_in_memory(reason) : opened(reason));
+    if (!archive)
+      throw std::runtime_error(path + ": is no zip archive, or a damaged one (" + zip_error_strerror(reason.get()) + ")");
+    places = zip_places(file);
   }
   std::string path;
   InputFile file;
+  std::string bytes;                  ///< of an archive that lies in another one, which libzip does not enter
   std::vector<std::uint64_t> places;  ///< of the data of its files
   Held<zip_t> archive;
   std::mutex mutex;
+
+ private:
+  zip_t* opened(Error& reason) const {
+    int error = 0;
+    zip_t* const found = zip_open(path.c_str(), ZIP_RDONLY, &error);
+    if (found == nullptr) zip_error_init_with_code(reason.get(), error);
+    return found;
+  }
+  zip_t* opened_in_memory(Error& reason) {
+    bytes.resize(file.size());
+    file.read_at(0, bytes);
+    zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, reason.get());
+    if (source == nullptr) return nullptr;
+    zip_t* const found = zip_open_from_source(source, ZIP_RDONLY, reason.get());
+    if (found == nullptr) zip_source_free(source);
+    return found;
+  }
 };
 
 /// One file of an archive.
@@ -222,16 +246,6 @@ std::vector<zip_stat_t> stats_of(OpenArchive& archive) {
 InputFile::Read reading(const std::shared_ptr<OpenArchive>& archive, const zip_stat_t& stat, const std::string& label) {
   const auto file = std::make_shared<ZippedFile>(archive, stat, label);
   return [file](std::uint64_t offset, std::span<char> bytes) { file->read_at(offset, bytes); };
-}
-
-/// Length of the archive's path in the path of a file inside it; none: the path names no archive.
-std::optional<std::size_t> archive_length(const std::string& path) {
-  const std::string mark = std::string(pack_ending) + "/";
-  const std::size_t at = path.rfind(mark);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t length = at + pack_ending.size();
-  std::error_code error;
-  return std::filesystem::is_regular_file(path.substr(0, length), error) ? std::optional(length) : std::nullopt;
 }
 
 }  // namespace

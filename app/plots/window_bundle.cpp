@@ -8,6 +8,7 @@
 #include "app/papers/figure_maker.h"
 #include "app/session/session.h"
 #include "app/session/session_places.h"
+#include "app/tensors/head_numbers.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
@@ -106,9 +107,11 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   if (!asked.forked.empty())
     throw std::runtime_error(x.what + ": the training was forked (" + asked.forked + "), so that no one plan makes it again");
   const std::vector<std::string> tensors = is_of_experiment(asked.plot) || asked.plot == ui::Plot::sweep
-                                               ? load_found(asked.session.experiment, asked.session.experiment.problem)
+                                               ? load_found(asked.session.experiment)
                                                : std::vector<std::string>();
   tell(tensors);
+  if (is_of_experiment(asked.plot))
+    std::ranges::move(other_numbers(asked.session.experiment.problem), std::back_inserter(remarks));
   const Interrupts interrupts;
   const UsableDevice device = usable_device(asked.session.device);
   const PlotData data = answered(asked.plot, asked.session, {},

@@ -313,16 +313,16 @@ Experiment experiment_of(const ExperimentOptions& typed, SessionRemarks* about) 
   SessionRemarks unasked;
   SessionRemarks& remarks = about != nullptr ? *about : unasked;
   Experiment e = first_experiment(x, remarks);
-  const Problem kept = e.problem;
   check_has_input(x);
   set_problem(e.problem, x);
   if (x.like || has_backward(x)) load(e.problem, x);  // sets tiles that depend on the head dimension
-  if (x.session) remarks.changed = load_found(e, kept);
+  if (x.session) remarks.changed = load_found(e);
   set_methods(e, x, !x.preset && !x.session);
   set_backward(e, x);
   for (const std::string& setting : x.set) apply_setting(e, setting);
   load(e.problem, x);
   set_head_numbers(e.problem, typed);
+  if (x.session) std::ranges::move(other_numbers(e.problem, x.typed), std::back_inserter(remarks.unread));
   load_kernel(e, x);
   set_gradient_files(e, x);
   if (const auto* t = x.find("traced_row")) e.problem.traced_row = row_of(*t, e.problem.n);

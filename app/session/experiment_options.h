@@ -59,7 +59,7 @@ ExperimentOptions without_head_numbers(ExperimentOptions options);
 
 /// Sentences on the session that an experiment begins with.
 struct SessionRemarks {
-  std::vector<std::string> unread;   ///< its parts that could not be read, as of `read_session`
+  std::vector<std::string> unread;   ///< its parts that could not be read, as of `read_session`, and `other_numbers`
   std::vector<std::string> changed;  ///< tensors that differ from the session's (`changed_tensors`)
 };
 

@@ -341,6 +341,10 @@ class Packer {
   }
   void pack_model(ui::ModelPlan& plan) {
     if (plan.text != ui::ModelText::file) plan.file.clear();
+    if (std::error_code error; std::filesystem::is_directory(with_home(plan.against), error)) {
+      tell(plan.against + ": the captured run is a folder and is left out");
+      plan.against.clear();
+    }
     for (std::string* const spec : {&plan.file, &plan.against})
       if (!spec->empty()) *spec = with_paths(*spec, [&](const std::string& path) { return added_file(with_home(path)); });
     if (plan.checkpoint.empty()) return;

@@ -4,7 +4,6 @@
 #include <array>
 #include <exception>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "app/files/zip.h"
 #include "app/judge/row_numbers.h"
 #include "app/tensors/changed_tensors.h"
-#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
@@ -149,6 +147,7 @@ std::vector<KeptSpec> kept_specs(Experiment& e, const ReadWatch& watch) {
 /// Files of `folder` that may be the missing one: first the file of the same name, then files with the same ending.
 std::vector<std::string> candidates(const std::string& folder, const std::string& missing) {
   const fs::path name = fs::path(missing).filename();
+  if (name.empty()) return {};  // "FOLDER/" has no name to search for
   const Reader* const reader = reader_of(missing);
   std::vector<std::string> others;
   std::error_code error;
@@ -278,13 +277,6 @@ std::vector<std::string> load_found(Experiment& e) try { return load_kept(e); } 
   if (const std::optional<MissingFile> missing = missing_file(e))
     throw std::runtime_error(missing->sentence + ", and no file beside the session has its bits");
   throw;
-}
-
-std::vector<std::string> load_found(Experiment& e, const Problem& kept) {
-  std::vector<std::string> changed = load_found(e);
-  if (kept.input.file == e.problem.input.file && kept.input.index == e.problem.input.index)
-    std::ranges::move(other_numbers(kept), std::back_inserter(changed));
-  return changed;
 }
 
 bool misses_files(const ui::Session& session) {

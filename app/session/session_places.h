@@ -32,8 +32,6 @@ struct MissingFile {
 std::optional<MissingFile> missing_file(const Experiment& experiment);
 /// Calls `load_kept`; throws `MissingFile::sentence` if a file is missing.
 std::vector<std::string> load_found(Experiment& experiment);
-/// The same for the experiment of a session whose problem was `kept`, with `other_numbers` unless its head is replaced.
-std::vector<std::string> load_found(Experiment& experiment, const Problem& kept);
 bool misses_files(const ui::Session& session);
 
 /// Searches `folder` for missing files, by name and by digest. A file with the kept digest is taken whatever its name; a file

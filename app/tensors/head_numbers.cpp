@@ -323,17 +323,17 @@ HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files) {
   return head < files.heads() && numbers.of_head(problem, head) == problem ? numbers : HeadNumbers();
 }
 
-std::vector<std::string> other_numbers(const Problem& problem) {
+std::vector<std::string> other_numbers(const Problem& problem, const TypedTexts& typed) {
   if (problem.input.kind != InputKind::tensors) return {};
   const CallFiles files(problem.input.file);
   const HeadNumbers numbers({}, files);
   std::vector<std::string> sentences;
   for (const HeadNumber& of : head_numbers) {
     const std::string key(of.key), own = numbers.text(key, problem.input.index);
-    bool alike = true;
-    for (int head = 0; head < files.heads(); ++head) alike = alike && numbers.text(key, head) == own;
+    bool differ = false;
+    for (int head = 0; head < files.heads(); ++head) differ = differ || numbers.text(key, head) != own;
     Problem of_file = problem;
-    if (!alike) set_number(of_file, "--" + key, key, own);
+    if (differ && !typed.contains(key)) set_number(of_file, "--" + key, key, own);
     if (of_file == problem) continue;
     sentences.push_back(fmt::format("{}: {} of head {} is {}, expected the session's {}, which all heads have instead",
                                     problem.input.file, key, problem.input.index, own,

@@ -47,7 +47,8 @@ class HeadNumbers {
 /// The numbers of all heads in the files, if the problem has its own head's numbers; else none.
 HeadNumbers numbers_of_head_in(const Problem& problem, const CallFiles& files);
 
-/// A sentence for each number of the problem that is not its own head's, if the files have other numbers for other heads.
-std::vector<std::string> other_numbers(const Problem& problem);
+/// A sentence for each number of the problem that is neither `typed` nor its own head's, if the files have other numbers for
+/// other heads.
+std::vector<std::string> other_numbers(const Problem& problem, const TypedTexts& typed = {});
 
 }  // namespace attoscope::app
