@@ -91,6 +91,7 @@ JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
 /// the backward pass instead of the verdict on O.
 std::string link_of(const JudgeArguments& x, const JudgedFiles& files, const CallJudgement& call,
                     const CallGradients* gradients) {
+  if (x.d_o.empty() || !x.any_computed() || !x.d_lse.empty()) gradients = nullptr;  // a link has no place for dL
   const int head =
       gradients == nullptr ? call.worst_row().head : std::ranges::max_element(gradients->tensors, {}, &CallTensor::ratio)->head;
   const HeadNumbers numbers(x.typed, files.files());
@@ -101,7 +102,7 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, const Cal
     if (!spec.empty()) message.gradients[std::string(key)] = absolute_spec(spec);
   };
   add("lse", x.lse);
-  if (gradients != nullptr && x.any_computed() && !x.d_o.empty() && x.d_lse.empty()) {  // a link has no place for dL
+  if (gradients != nullptr) {
     message.d_o = absolute_spec(x.d_o);
     add("dq", x.dq), add("dk", x.dk), add("dv", x.dv);
   }

@@ -53,10 +53,10 @@ void check_places(const ModelArguments& x, const Streams& streams) {
     for (const char* const name : saved_files) saved.push_back({"--save", (std::filesystem::path(x.save) / name).string()});
   if (x.tokens.empty() == x.text.empty())
     throw std::invalid_argument("expected one of --tokens FILE and --text FILE, whose tokens the model reads");
+  if (x.capture == "-") refuse("--capture", x.capture, "a file");
   std::vector<OutputPlace> read = streams.files;
   for (const std::string& file : files_of_checkpoint(x.checkpoint)) read.push_back({"checkpoint", file});
   check_outputs({{"--json", x.json}, {"--capture", x.capture}}, read, saved);
-  if (x.capture == "-") refuse("--capture", x.capture, "a file");
 }
 
 /// The question, without its model.

@@ -193,7 +193,7 @@ TEST_F(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--save-qkv", "a:1:0=x.safetensors"}, "--save-qkv: layer is '1'");
   refused({"--save-qkv", "a:0:0:2=x.safetensors"}, "--save-qkv: sequence is '2'");
   refused({"--save-qkv", "a:0:0:0:0=x.safetensors"}, "--save-qkv is");
-  refused({"--json", "-", "--csv", "-"}, "--csv is '-'");
+  refused({"--json", "-", "--csv", "-"}, "--json and --csv are both -");
   refused({"--figure", "picture.txt"}, "picture.txt");
   refused({"--device", "abacus"}, "--device is 'abacus'");
   refused({"--context", "1025"}, "--context is '1025', expected a whole number from 8 to 1024");

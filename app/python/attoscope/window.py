@@ -60,6 +60,8 @@ def view(
             tensors[key] = _heads_first(tensors[key])
     tensors.update({key: _for_every_head(tensors[key], tensors["q"]) for key in "kv"})
     for key, like in _COMPUTED.items():
+        if key in tensors and tensors[key].shape[:-1] != tensors[like].shape[:-1]:
+            tensors[key] = _heads_first(tensors[key])
         if key in tensors and tensors[key].shape != tensors[like].shape:
             raise BadTensor(f"{key} has shape {list(tensors[key].shape)}, expected {list(tensors[like].shape)}: that of {like} with every head of q")
     if not name or os.sep in name or name.startswith("."):

@@ -230,8 +230,8 @@ TrainRuns runs_of(const TrainPlan& plan) {
 std::string untrained_start(const TrainPlan& from, const TrainPlan& to) {
   const auto stochastic = [](const TrainMethod& m) {
     const auto draws = [](const Rounding& r) { return r != exact && r.stochastic; };
-    return std::ranges::any_of(m.method.precision.steps, draws) || std::ranges::any_of(m.gradient.steps, draws) ||
-           draws(m.weights) || draws(m.optimiser);
+    return std::ranges::any_of(m.method.precision.steps, draws) || draws(m.method.partial) ||
+           std::ranges::any_of(m.gradient.steps, draws) || draws(m.weights) || draws(m.optimiser);
   };
   const TrainRuns trained = runs_of(from), wanted = runs_of(to);
   for (const PairPlan& pair : wanted.pairs)
