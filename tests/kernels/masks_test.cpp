@@ -386,8 +386,7 @@ TEST(MaskTensors, AGapChangesNoBitByTheRowsBesideIt) {
   const Result few = compute(some);
   for (std::size_t i = 0; i < few.rows.size(); ++i)
     for (int c = 0; c < 4; ++c) EXPECT_EQ(few.a(static_cast<int>(i), c), all.a(few.rows[i], c)) << few.rows[i];
-  for (const char* const isa : own_instruction_sets())
-    EXPECT_EQ(compute(e, {.isa = isa}).digests.a, all.digests.a) << isa;
+  for (const char* const isa : own_instruction_sets()) EXPECT_EQ(compute(e, {.isa = isa}).digests.a, all.digests.a) << isa;
 }
 
 TEST(MaskTensors, ANanOfVReachesTheRowsThatKeepItsKey) {
