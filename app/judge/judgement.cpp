@@ -65,7 +65,7 @@ FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
   const Format narrow = fitting_inputs(files, narrower_than(stored)).value_or(stored);
   const Format o = files.tells_format() ? stored_format(files.type_of_o()) : of_o;
   const bool has_scale = files.output_scale(0) != nullptr, is_widened = !files.tells_format() && narrow != stored,
-             o_fits = is_widened && (of_o == narrow || (!is_wide(of_o) && fitting_output(files, {narrow})));
+             o_fits = is_widened && (of_o == narrow || (of_o == fp16 && fitting_output(files, {narrow})));
   if (is_wide(stored) && !is_wide(o) && !has_scale && (!is_widened || (!o_fits && !files.has_scaled_inputs())))
     return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
