@@ -20,12 +20,12 @@
 #include "app/session/session_places.h"
 #include "app/sweep/sweep_json.h"
 #include "app/sweep/sweep_ledger.h"
+#include "app/tensors/head_numbers.h"
 #include "app/train/train_figures.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/result.h"
 #ifdef ATTOSCOPE_GUI
 #include "app/plots/window_bundle.h"
-#include "app/tensors/head_numbers.h"
 #endif
 
 namespace attoscope::app {
