@@ -127,6 +127,16 @@ void expect_same(const Matrix& x, const Matrix& y, const Experiment& e) {
     ASSERT_TRUE(x.values[i] == y.values[i] || (std::isnan(x.values[i]) && std::isnan(y.values[i])))
         << "element " << i << ": " << x.values[i] << " and " << y.values[i] << "; " << describe(e);
 }
+/// Compares golden's gradients and a's.
+void expect_same_gradients(const Result& x, const Result& y) {
+  ASSERT_TRUE(x.backward && y.backward);
+  for (const auto& [g, h] :
+       {std::pair{x.backward->golden.get(), y.backward->golden.get()}, std::pair{&x.backward->a, &y.backward->a}}) {
+    expect_same(g->dq, h->dq, x.experiment);
+    expect_same(g->dk, h->dk, x.experiment);
+    expect_same(g->dv, h->dv, x.experiment);
+  }
+}
 
 TEST(MaskTensors, OfARuleGiveItsNumbers) {
   with_seeds(1, experiments(150), [&](Dice& dice) {
@@ -248,13 +258,7 @@ TEST(MaskTensors, AreKnownByTheBackwardPass) {
     tensor.problem = with_terms(rule.problem, terms_of_rule(rule.problem), true);
     tensor.problem.mask = {.top_left = rule.problem.mask.top_left};
     const Result x = compute(rule), y = compute(tensor);
-    ASSERT_TRUE(x.backward && y.backward);
-    for (const auto& [g, h] :
-         {std::pair{x.backward->golden.get(), y.backward->golden.get()}, std::pair{&x.backward->a, &y.backward->a}}) {
-      expect_same(g->dq, h->dq, rule);
-      expect_same(g->dk, h->dk, rule);
-      expect_same(g->dv, h->dv, rule);
-    }
+    expect_same_gradients(x, y);
   });
 }
 
@@ -363,12 +367,7 @@ TEST(MaskTensors, ANanThatNoRowKeepsChangesNothing) {
       EXPECT_EQ(r.digests.golden, zeros.digests.golden);
       EXPECT_EQ(r.digests.a, zeros.digests.a);
       EXPECT_EQ(r.digests.b, zeros.digests.b);
-      for (const auto& [g, h] :
-           {std::pair{r.backward->golden.get(), zeros.backward->golden.get()}, std::pair{&r.backward->a, &zeros.backward->a}}) {
-        expect_same(g->dq, h->dq, e);
-        expect_same(g->dk, h->dk, e);
-        expect_same(g->dv, h->dv, e);
-      }
+      expect_same_gradients(r, zeros);
     }
   }
 }
