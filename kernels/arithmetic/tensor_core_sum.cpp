@@ -30,14 +30,6 @@ std::int64_t aligned(std::int64_t significand, int unit, int to) {
   return cut > 62 ? 0 : significand / (std::int64_t{1} << cut);
 }
 
-/// Result if a factor or c is NaN or infinite: adds these terms as IEEE does. 0 if all are finite.
-float special_sum(std::span<const float> a, std::span<const float> b, float c) {
-  float sum = std::isfinite(c) ? 0.0F : c;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) sum += a[i] * b[i];
-  return std::isnan(sum) ? tensor_core_nan() : sum;
-}
-
 /// Format of c in blocks with this rounding.
 Format carry_format(SumRounding r) { return r == SumRounding::fp16_nearest_even ? fp16 : fp32; }
 
@@ -83,7 +75,8 @@ float rounded_sum(SumRounding rounding, std::int64_t sum, int unit) {
 TensorCoreBlock block_of(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float carried) {
   TensorCoreBlock block;
   block.carried = carried;
-  if (const float special = special_sum(a, b, carried); special != 0) {  // NaN is not 0
+  const BlockFactors factors{.a = a.data(), .b = b.data(), .count = static_cast<int>(a.size())};
+  if (const float special = detail::special_sum(factors, carried); special != 0) {  // NaN is not 0
     block.result = special;
     return block;
   }
@@ -96,8 +89,14 @@ TensorCoreBlock block_of(const TensorCoreRule& rule, std::span<const float> a, s
 /// Adds c to the block's result, in the type of sums.
 void add_after(TensorCoreBlock& block, const TensorCoreRule& rule, float c) {
   block.added = c;
-  block.result = round(carry_format(rule.rounding), c + block.result);
-  if (std::isnan(block.result)) block.result = tensor_core_nan();
+  block.result = detail::with_one_nan(round(carry_format(rule.rounding), c + block.result));
+}
+
+/// A block that is not added in halves.
+TensorCoreBlock whole_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
+  TensorCoreBlock block = block_of(rule, a, b, c);
+  if (rule.carry == CarryPlace::after_the_block && std::isfinite(c)) add_after(block, rule, c);
+  return block;
 }
 
 /// x with the places of the other half set to 0.
@@ -119,19 +118,10 @@ std::array<TensorCoreBlock, 2> halves_of(const TensorCoreRule& rule, std::span<c
 
 }  // namespace
 
-float tensor_core_nan() { return std::bit_cast<float>(0x7fffffffU); }
-
 double value(const TensorCoreTerm& t) { return std::ldexp(static_cast<double>(t.significand), t.unit); }
 
 double lost(const TensorCoreBlock& block, const TensorCoreTerm& t) {
   return value(t) - std::ldexp(static_cast<double>(t.aligned), block.unit);
-}
-
-TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
-  if (rule.carry == CarryPlace::after_the_halves) return halves_of(rule, a, b, c)[1];
-  TensorCoreBlock block = block_of(rule, a, b, c);
-  if (rule.carry == CarryPlace::after_the_block && std::isfinite(c)) add_after(block, rule, c);
-  return block;
 }
 
 std::vector<TensorCoreBlock> tensor_core_blocks(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b,
@@ -145,20 +135,10 @@ std::vector<TensorCoreBlock> tensor_core_blocks(const TensorCoreRule& rule, std:
     if (rule.carry == CarryPlace::after_the_halves)
       for (const TensorCoreBlock& half : halves_of(rule, x, y, c)) blocks.push_back(half);
     else
-      blocks.push_back(tensor_core_block(rule, x, y, c));
+      blocks.push_back(whole_block(rule, x, y, c));
     c = blocks.back().result;
   }
   return blocks;
-}
-
-float plain_tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {
-  const auto length = static_cast<std::size_t>(rule.block);
-  c = round(carry_format(rule.rounding), c);
-  for (std::size_t at = 0; at < a.size(); at += length) {
-    const std::size_t now = std::min(length, a.size() - at);
-    c = tensor_core_block(rule, a.subspan(at, now), b.subspan(at, now), c).result;
-  }
-  return c;
 }
 
 float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c) {

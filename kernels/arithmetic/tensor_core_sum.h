@@ -48,22 +48,12 @@ struct TensorCoreBlock {
 /// The part of a term cut off by alignment: value(t) less its aligned value. Exact.
 double lost(const TensorCoreBlock& block, const TensorCoreTerm& t);
 
-/// Adds one block on top of `c`. a and b hold numbers of the rule's format, at most one block. A rule with halves returns the
-/// second half.
-TensorCoreBlock tensor_core_block(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
-
-/// Every block of a . b + c in order, or every half if the rule has halves. a and b have equal lengths; the last block may be
-/// short. `c` is rounded to the type of sums first.
+/// Every block of a . b + c in order, or every half if the rule has halves. a and b hold equally many numbers of the rule's
+/// format; the last block may be short. `c` is rounded to the type of sums first.
 std::vector<TensorCoreBlock> tensor_core_blocks(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b,
                                                 float c);
 
-/// Result of the last of these blocks; if a and b are empty, c as rounded.
-float plain_tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
-
-/// The NaN that tensor cores return.
-float tensor_core_nan();
-
-/// Faster version with the bits of `plain_tensor_core_dot`; a and b hold numbers of the rule's format.
+/// Result of the last of these blocks; if a and b are empty, c as rounded. Faster than the blocks.
 float tensor_core_dot(const TensorCoreRule& rule, std::span<const float> a, std::span<const float> b, float c);
 
 }  // namespace attoscope

@@ -52,7 +52,7 @@ class ColumnSum {
   /// Adds the tile's products.
   void add(const RowTile<float>& tile) {
     const Factors f = factors(tile);
-    sum_ = rule_ ? plain_tensor_core_dot(*rule_, f.a, f.b, sum_) : fma_chain_sum(f.a, f.b, sum_, rounding(tile));
+    sum_ = rule_ ? tensor_core_dot(*rule_, f.a, f.b, sum_) : fma_chain_sum(f.a, f.b, sum_, rounding(tile));
   }
   /// The rounding of the sum after each of the tile's products, in a chain of fma.
   StepRounding rounding(const RowTile<float>& tile) const {
@@ -116,7 +116,7 @@ void set_blocks(ProductSum& s, const Factors& f, int place) {
   s.earlier_blocks = earlier * parts;
   const std::size_t skipped = at(earlier * rule.block);
   const std::span<const float> a(f.a), b(f.b);
-  const float before = plain_tensor_core_dot(rule, a.first(skipped), b.first(skipped), s.start);
+  const float before = tensor_core_dot(rule, a.first(skipped), b.first(skipped), s.start);
   s.blocks = tensor_core_blocks(rule, a.subspan(skipped), b.subspan(skipped), before);
   for (int i = s.earlier_blocks; i < count * parts; ++i)
     s.first_places.push_back(place + s.step * (i / parts * rule.block - f.lead));

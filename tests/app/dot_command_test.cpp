@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "kernels/arithmetic/tensor_core_sum.h"
 #include "tests/app/outcome.h"
+#include "tests/reference/plain_tensor_core.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/tensors/tensor_files.h"
@@ -146,7 +146,7 @@ TEST(Dot, LongRowsAreThoseOfTheFunction) {
   files.a = files.scratch.write("a.npy", npy_of("(1, 1000)", a));
   files.b = files.scratch.write("b.npy", npy_of("(1, 1000)", b));
   succeed(files.command({}, "a2", "bf16"));
-  EXPECT_EQ(vector_in(files.d, 1).at(0), plain_tensor_core_dot(tensor_core_rule(TensorCore::a2, bf16, SumType::f32), a, b, 0));
+  EXPECT_EQ(vector_in(files.d, 1).at(0), plain::tensor_core_dot(tensor_core_rule(TensorCore::a2, bf16, SumType::f32), a, b, 0));
 }
 
 TEST(DotRefuses, WhatAGpuLacks) {

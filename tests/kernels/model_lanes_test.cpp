@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/arithmetic/tensor_core_sum.h"
 #include "kernels/cpu/aligned_buffer.h"
 #include "kernels/lanes/job.h"
+#include "tests/reference/plain_tensor_core.h"
 
 namespace attoscope {
 namespace {
@@ -45,7 +45,7 @@ void expect_the_rule(Accumulator sums, const Format& format, std::string_view is
     for (int j = 0; j < n; ++j) {
       const std::span row(a.data() + std::ptrdiff_t{i} * k, std::size_t{70}),
           column(b.data() + std::ptrdiff_t{j} * k, std::size_t{70});
-      const float expected = i < 2 ? 0.0F : plain_tensor_core_dot(rule, row, column, 0);
+      const float expected = i < 2 ? 0.0F : plain::tensor_core_dot(rule, row, column, 0);
       ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], expected) << name(sums) << " " << isa << " " << i << " " << j;
     }
 }

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/arithmetic/tensor_core_sum.h"
+#include "tests/reference/plain_tensor_core.h"
 #include "tests/support/matchers.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
@@ -53,7 +53,7 @@ TEST(SumDrift, IsThatOfThePlainRule) {
     for (int i = 0; i < 4096; ++i) v.push_back(static_cast<float>(round(e4m3, 0.5 + dice.normal())));
     double exact = 0;
     for (std::size_t i = 0; i < p.size(); ++i) exact += double{p[i]} * v[i];
-    error += std::fabs(plain_tensor_core_dot(rule, p, v, 0) - exact);
+    error += std::fabs(plain::tensor_core_dot(rule, p, v, 0) - exact);
     size += std::fabs(exact);
   }
   EXPECT_NEAR(error / size, 0.03, 0.006);

@@ -230,7 +230,7 @@ CASE(lesson_views, sum_rows) {
   TensorCoreRule rule = tensor_core_rule(TensorCore::h100, fp16, SumType::f32);
   rule.aligned_bits = 3;
   const std::vector<float> a{0.75F, -1, 0}, b{1.5F, 2, 5};
-  const TensorCoreBlock block = tensor_core_block(rule, a, b, 8);
+  const TensorCoreBlock block = tensor_core_blocks(rule, a, b, 8).front();
   const SumTable table = sum_table(rule, block, {.first = 16}, 40);
   hand.check(table.rows.size() == 5 && table.terms == 3 && table.top == 3 && table.bottom == -3, "its rows and columns");
   hand.check(table.rows[0].label == "a·b 16" && table.rows[1].label == "a·b 17" && table.rows[2].label == "c", "its labels");
@@ -242,7 +242,8 @@ CASE(lesson_views, sum_rows) {
   const SumTable narrow = sum_table(rule, block, {}, 5);
   hand.check(narrow.bottom == -1 && narrow.more, "fewer columns");
   const TensorCoreRule eight = tensor_core_rule(TensorCore::b200, e4m3, SumType::f32);
-  const SumTable later = sum_table(eight, tensor_core_block(eight, std::vector<float>{2}, std::vector<float>{2}, 0.5F), {}, 40);
+  const std::vector<float> two{2};
+  const SumTable later = sum_table(eight, tensor_core_blocks(eight, two, two, 0.5F).front(), {}, 40);
   hand.check(later.terms == 1 && later.rows.size() == 4 && later.rows[2].label == "c" && later.rows[3].value == 4.5,
              "c after the block");
 }
