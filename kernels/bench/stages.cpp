@@ -27,7 +27,7 @@ namespace {
 struct Prepared {
   Experiment experiment = default_experiment();
   Operands<float> narrow;
-  Operands<double> wide;
+  std::shared_ptr<const Tensors> inputs;  ///< `narrow` in double
   std::vector<int> rows;
 };
 
@@ -37,8 +37,7 @@ std::shared_ptr<const Prepared> prepared(int n, const Format& format = bf16) {
   p->experiment.format = format;
   const auto raw = raw_inputs(p->experiment.problem);
   p->narrow = operands<float>(*raw, to_main, p->experiment.format, 1);
-  const auto rounded = as_tensors(p->narrow, shape_of(p->experiment.problem));
-  p->wide = Operands<double>{rounded->q, rounded->k, rounded->v, {}, {}, {}};
+  p->inputs = as_tensors(p->narrow, shape_of(p->experiment.problem));
   p->rows = computed_rows(p->experiment.problem);
   return p;
 }
@@ -55,8 +54,7 @@ double dense_flops(const Problem& p) { return 4.0 * (p.rows == 0 ? p.n : std::mi
 
 Stage golden_stage(const std::shared_ptr<const Prepared>& p) {
   return {.name = "golden, double", .double_flops = dense_flops(p->experiment.problem), .call = [p] {
-            run(job(p->experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p->wide), p->rows, nullptr,
-                StopSign{});
+            run(golden_job(p->experiment.problem, *p->inputs), p->rows, nullptr, StopSign{});
           }};
 }
 
@@ -179,7 +177,7 @@ Stage recorded_stage(const std::shared_ptr<const Prepared>& p, bool alone) {
   return {.name = alone ? "one row of hw, traced" : "hw, recorded and a row traced", .float_flops = flops, .call = [p, rows] {
             const Experiment& e = p->experiment;
             const Job<float> a = job(e.problem, e.a, e.format, p->narrow);
-            const Job<double> golden = job(e.problem, Method{.algorithm = Algorithm::three_pass}, e.format, p->wide);
+            const Job<double> golden = golden_job(e.problem, *p->inputs);
             RunRecorder<float> recorder(a, golden, rows, rows[0], false);
             run(a, rows, &recorder, StopSign{});
           }};
@@ -193,7 +191,7 @@ Stage rescales_stage(const std::shared_ptr<const Prepared>& p) {
     RunRecorder<float> recorder;
     explicit Recorded(const Prepared& p)
         : a(job(p.experiment.problem, p.experiment.a, p.experiment.format, p.narrow)),
-          golden(job(p.experiment.problem, Method{.algorithm = Algorithm::three_pass}, bf16, p.wide)),
+          golden(golden_job(p.experiment.problem, *p.inputs)),
           recorder(a, golden, p.rows, 0, false) {
       run(a, p.rows, &recorder, StopSign{});
     }
@@ -308,7 +306,6 @@ std::vector<Stage> gradient_stages(int n) {
   const auto p = prepared(n);
   const Experiment e = with_backward(p->experiment);
   const auto d = std::make_shared<const OutputGradients>(output_gradients(e));
-  const auto inputs = as_tensors(p->narrow, shape_of(e.problem));
   const double forward = dense_flops(e.problem), flops = 2.5 * forward;  // five products
   const auto of_method = [&](const std::string& name, const Method& m, const GradMethod& g) {
     return Stage{.name = "gradients, " + name, .float_flops = forward + flops, .call = [p, e, d, m, g] {
@@ -320,7 +317,7 @@ std::vector<Stage> gradient_stages(int n) {
   update.double_flops += flops;
   return {{.name = "gradients, golden, double",
            .double_flops = flops,
-           .call = [e, d, inputs] { golden_gradients(e.problem, *inputs, *d, false); }},
+           .call = [p, e, d] { golden_gradients(e.problem, *p->inputs, *d, false); }},
           of_method("hw with grad_hw", e.a, e.backward.a),
           of_method("base_eager with grad_base_eager", e.b, e.backward.b),
           std::move(update)};
@@ -329,9 +326,7 @@ std::vector<Stage> gradient_stages(int n) {
 std::span<const Control> controls() {
   using enum UpdatePart;
   static const std::vector<Control> all{
-      {"seed",
-       [](Experiment& e) { ++e.problem.seed; },
-       {drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept}},
+      {"seed", draw_again, {drawn, rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept}},
       {"format", change_format, {rounded, golden, a, b, recurrence, moments, sorted, deviations, distances, kept}},
       {"block_k of a", change_block_k, {a, recurrence, moments, sorted, deviations, distances, kept}},
       {"rounding of b", change_b, {b, moments, sorted, deviations, distances, kept}},
@@ -342,13 +337,12 @@ std::span<const Control> controls() {
 }
 
 Timing parts_of_update(int n) {
-  Experiment e = default_experiment();
-  e.problem.n = n;
+  const auto e = experiment_of(n);
   ComputeCache cache;
-  Timing best = compute(e, {.cache = &cache}).timing;
+  Timing best = compute(*e, {.cache = &cache}).timing;
   for (int i = 0; i < 30; ++i) {
-    ++e.problem.seed;
-    const Timing timing = compute(e, {.cache = &cache}).timing;
+    draw_again(*e);
+    const Timing timing = compute(*e, {.cache = &cache}).timing;
     if (timing.total < best.total) best = timing;
   }
   return best;
@@ -393,8 +387,7 @@ std::vector<Stage> decode_updates(int keys) {
     return {.name = "one query, " + std::to_string(keys) + " keys of 128: " + what,
             .call = updating(e, std::move(change), true)};
   };
-  return {stage("format", [](Experiment& e) { e.format = e.format == bf16 ? fp16 : bf16; }),
-          stage("splits", [](Experiment& e) { e.b.splits = e.b.splits == 8 ? 16 : 8; })};
+  return {stage("format", change_format), stage("splits", [](Experiment& e) { e.b.splits = e.b.splits == 8 ? 16 : 8; })};
 }
 
 Stage growth(int n, int rows) {
