@@ -155,7 +155,7 @@ void compute_on(Engine* engine, const Experiment& experiment, const Options& opt
     PhaseTimer drawing;
     if (!held.raw || !same_inputs(held.raw_of, experiment.problem)) {
       held.golden.reset();
-      const StopToken stop(options.cancelled, options.isa);
+      const StopToken stop(options);
       drawing.follow(stop);
       held.raw = raw_inputs(experiment.problem, drawing);
       held.raw_of = experiment.problem;

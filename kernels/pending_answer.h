@@ -55,7 +55,7 @@ struct PendingAnswer {
         remembers(options.cache != nullptr),
         wanted(options.wanted),
         held(cache),
-        stop(options.cancelled, options.progress, options.isa) {
+        stop(options) {
     for (PhaseTimer& timer : parts) timer.follow(stop);
     result.experiment = e;
     result.rows = computed_rows(e.problem);

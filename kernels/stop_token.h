@@ -12,12 +12,9 @@ namespace attoscope {
 /// Throws Stopped when `cancelled` returns true; an empty function never stops the work.
 class StopToken final : public StopSign {
  public:
-  explicit StopToken(const Cancelled& cancelled, std::string_view instructions = {}) : cancelled_(cancelled) {
-    isa = instructions;
-  }
-  StopToken(const Cancelled& cancelled, const Progress& progress, std::string_view instructions)
-      : cancelled_(cancelled), progress_(&progress) {
-    isa = instructions;
+  explicit StopToken(const Cancelled& cancelled) : cancelled_(cancelled) {}
+  explicit StopToken(const Options& options) : cancelled_(options.cancelled), progress_(&options.progress) {
+    isa = options.isa;
   }
   void check() const override {
     if (cancelled_ && cancelled_()) throw Stopped{};

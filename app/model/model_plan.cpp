@@ -320,7 +320,7 @@ std::string heads_file(const ui::ModelFound& found, int layer, const LanguageMod
   const Architecture& a = model.architecture;
   const int n = static_cast<int>(found.reading->tokens.size());
   const LayerHeads<double> x = on_threads(options.threads, [&] {
-    const StopToken stop(options.cancelled, options.isa);
+    const StopToken stop(options);
     ModelRun<double> run(model, found.reading->tokens, {}, stop);
     std::vector<double> stream = run.embedded();
     for (int l = 0; l < layer; ++l) run.run_layer(l, stream, {});

@@ -61,7 +61,7 @@ double rest(const std::vector<TensorJudgement>& tensors) {
 }
 
 GroupJudgement judged_group(const JudgedGradients& given, const Options& options) {
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   GroupJudgement judged;
   std::ptrdiff_t fewest = 0;
   double least = 0;
@@ -92,7 +92,7 @@ GroupJudgement judge_gradients(const JudgedGradients& given, const Options& opti
 }
 
 std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Options& options) {
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   const GradientGroup group(given, {.as = "", .rounding = {given.format, given.stored_o}}, stop);
   std::vector<SinkGradient> all;
   for (int h = 0; h < group.heads(); ++h) all.push_back(sink_gradient(group.problem(h), group.rows(h)));

@@ -496,7 +496,7 @@ bool is_unnamed(const TensorJudgement& t) { return !t.found.rounded && !t.slip; 
 
 /// Keeps the form of rounding that leaves the fewest wrong tensors without a name.
 void search(const JudgedGradients& given, GroupJudgement& judged, const Options& options, const GroupJudgement& like) {
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   std::vector<GradientSlip> known;
   for (const TensorJudgement& t : like.tensors)
     if (t.slip) known.push_back(*t.slip);

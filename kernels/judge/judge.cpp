@@ -106,7 +106,7 @@ bool all_fit(const std::vector<RowFinding>& all, const Tolerance& tolerance) {
 class Judge {
  public:
   Judge(const JudgedOutput& output, const Tolerance& tolerance, const Options& options)
-      : output_(output), p_(output.problem), tolerance_(tolerance), o_(*output.values), stop_(options.cancelled) {}
+      : output_(output), p_(output.problem), tolerance_(tolerance), o_(*output.values), stop_(options) {}
 
   /// Sets all but the tolerance. `inputs` are Q, K and V rounded to D, as the kernel sees them.
   void judge(const std::shared_ptr<const Tensors>& inputs, Judged& found) const {

@@ -25,8 +25,7 @@ struct LseForm {
 
 class LseJudge {
  public:
-  LseJudge(const JudgedLse& given, const Options& options)
-      : given_(given), claim_(given.claim), stop_(options.cancelled, options.isa) {}
+  LseJudge(const JudgedLse& given, const Options& options) : given_(given), claim_(given.claim), stop_(options) {}
 
   std::array<LseJudgement, 2> judgements() {
     const LseForm usual = usual_form();

@@ -55,7 +55,7 @@ class PrefixSums final : public Recorder<double> {
 class LseSlips {
  public:
   LseSlips(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options)
-      : given_(given), base_(base), judged_(judged), stop_(options.cancelled, options.isa) {}
+      : given_(given), base_(base), judged_(judged), stop_(options) {}
 
   std::optional<LseSlip> best() {
     try_empty_rows();

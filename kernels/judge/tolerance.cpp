@@ -278,7 +278,7 @@ double Tolerance::expected(int i, int c) const {
 }
 
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options) {
-  StopToken stop(options.cancelled, options.progress, options.isa);
+  StopToken stop(options);
   const bool precise = significand_bits(claim.format) > 24;
   return precise ? RivalRuns<double>(problem, inputs, claim, stop).find()
                  : RivalRuns<float>(problem, inputs, claim, stop).find();

@@ -408,7 +408,7 @@ int part_count(const ModelQuestion& q) { return static_cast<int>(parts_of(q).siz
 ModelAnswer answer_model(const ModelQuestion& question, const Options& options, const ShareMemory& memory) {
   validate(question);
   return on_threads(options.threads, [&] {
-    StopToken stop(options.cancelled, options.progress, options.isa);
+    StopToken stop(options);
     const LayerCosts costs = costs_of(question, question.model->architecture.vocabulary, stop);
     stop.expect(total_seconds(question, costs));
     return ModelWork(question, stop, costs, memory).answer();
@@ -422,7 +422,7 @@ std::array<double, 4> expected_seconds(ModelQuestion q, const Options& options) 
   ModelQuestion timed = q;
   if (model.layers.empty()) timed.model = &shape, timed.tokens.assign(q.tokens.size(), 0);
   const LayerCosts costs = on_threads(options.threads, [&] {
-    const StopToken stop(options.cancelled, options.isa);
+    const StopToken stop(options);
     return costs_of(timed, model.architecture.vocabulary, stop);
   });
   std::array<double, 4> seconds{};

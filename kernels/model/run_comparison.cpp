@@ -302,7 +302,7 @@ Format format_of(const Surroundings& around) {
 
 RunJudgement judge_run(const RunQuestion& question, const Options& options) {
   return on_threads(options.threads, [&] {
-    StopToken stop(options.cancelled, options.progress, options.isa);
+    StopToken stop(options);
     stop.expect(static_cast<double>(program_count) * question.model->architecture.layers);
     return RunJudge(question, stop, options).judgement();
   });

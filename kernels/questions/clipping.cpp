@@ -48,7 +48,7 @@ Clipping clipping(const Experiment& e, int most_rows, const Options& options) {
   for (std::size_t i = 0; i < computed.size(); i += at(c.row_step)) rows.push_back(computed[i]);
   c.saturated.assign(at(c.tiles) * rows.size(), 0);
   c.underflowed = c.saturated;
-  const StopToken stop(options.cancelled);
+  const StopToken stop(options);
   on_threads(options.threads,
              [&] { works_in_double(e) ? count_rows<double>(rows, c, stop) : count_rows<float>(rows, c, stop); });
   return c;

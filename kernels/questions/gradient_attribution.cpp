@@ -144,7 +144,7 @@ GradAttribution attribute_gradients(const Experiment& experiment, const Options&
     throw std::invalid_argument("attribution: method a is `" + std::string(name(experiment.a.algorithm)) +
                                 "`, expected an emulated algorithm");
   GradAttribution all{.experiment = experiment, .total = {}, .floor = {}, .shares = {}};
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   on_threads(options.threads,
              [&] { works_in_double(experiment) ? attribute_in<double>(all, stop) : attribute_in<float>(all, stop); });
   return all;

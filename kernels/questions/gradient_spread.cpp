@@ -72,7 +72,7 @@ void fill_spread(OrderSpread& spread, const PartialPasses& passes, const StopSig
 
 OrderSpread order_spread(const Experiment& experiment, const Options& options) {
   OrderSpread spread{.experiment = experiment, .shuffled = {}, .schedules = {}};
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   on_threads(options.threads, [&] {
     const std::shared_ptr<const PartialPasses> passes = gradient_passes(experiment, options, stop);
     if (!passes->a)

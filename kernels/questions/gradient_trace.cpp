@@ -130,7 +130,7 @@ GradientTrace gradient_trace(const GradientTraceQuestion& question, const Option
   check_traced("query", question.query, e.problem.n);
   check_traced("key", question.key, key_count(e.problem));
   GradientTrace trace{.question = question, .a = {}, .b = {}};
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   on_threads(options.threads, [&] {
     const std::shared_ptr<const PartialPasses> passes = gradient_passes(e, options, stop);
     const GradientTracer tracer(question, *passes);

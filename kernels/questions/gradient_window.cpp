@@ -12,7 +12,7 @@ namespace attoscope {
 GradientWindow gradient_window(const ScoreQuestion& question, const Options& options) {
   check_window(question);
   GradientWindow window{.question = question, .tensors = {}};
-  const StopToken stop(options.cancelled, options.isa);
+  const StopToken stop(options);
   on_threads(options.threads, [&] {
     const std::shared_ptr<const PartialPasses> passes = gradient_passes(question.experiment, options, stop);
     const auto ask = [&](PartialBackward* pass, std::vector<double> PairValues::* to) {

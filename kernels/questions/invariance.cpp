@@ -165,7 +165,7 @@ Invariance invariance(const Experiment& asked, const std::vector<Schedule>& list
   }
   found.groups = groups_of(found.runs);
   const bool differs = std::ranges::any_of(found.runs, [](const ScheduleRun& run) { return run.differing_in_row > 0; });
-  const StopToken stop(options.cancelled);
+  const StopToken stop(options);
   if (differs) works_in_double(e) ? set_partings<double>(found, stop) : set_partings<float>(found, stop);
   return found;
 }

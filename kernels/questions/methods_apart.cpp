@@ -58,7 +58,7 @@ MethodsApart methods_apart(const Result& answer, const Options& options) {
       found.why_no_tile = std::string(name) + " is not emulated, so that its tiles are not known.";
       return found;
     }
-  const StopToken stop(options.cancelled);
+  const StopToken stop(options);
   works_in_double(e) ? set_parting<double>(found, e, stop) : set_parting<float>(found, e, stop);
   return found;
 }

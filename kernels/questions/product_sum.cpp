@@ -201,7 +201,7 @@ ProductSum product_sum(const ProductSumQuestion& question, const Options& option
   check(question);
   ProductSum s{.question = question, .why_none = why_none(question)};
   if (!s.why_none.empty()) return s;
-  const StopToken stop(options.cancelled);
+  const StopToken stop(options);
   const Experiment& e = question.experiment;
   s.rule = tensor_core_rule_of(e, question.of_b ? e.b : e.a, question.product);
   const MethodRows<float> run(e, question.of_b, stop);

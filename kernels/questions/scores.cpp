@@ -211,7 +211,7 @@ ScoreWindow scores(const ScoreQuestion& q, const Options& options) {
   ScoreWindow window{.question = q, .S = {}, .P = {}, .weight = {}};
   const std::size_t cells = at(q.rows) * at(q.keys);
   for (auto* x : {&window.S, &window.P, &window.weight}) x->assign(cells, std::numeric_limits<float>::quiet_NaN());
-  const StopToken stop(options.cancelled);
+  const StopToken stop(options);
   on_threads(options.threads, [&] {
     works_in_double(q.experiment) ? WindowMaker<double>(window, stop).fill() : WindowMaker<float>(window, stop).fill();
   });
