@@ -160,10 +160,10 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T overflowed(const Format& f, bool negati
   return negative ? -magnitude : magnitude;
 }
 
-/// The number of f nearest to x, ties to even, with f's subnormals and overflow. NaN stays NaN; 0 keeps its sign. Exact for
-/// every x of T (IEEE 754-2019, section 4.3.1). If f's exponent range exceeds T's, T's range is the limit.
-template <class T>
-ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
+/// x rounded to a multiple of f's spacing at x, with f's overflow. If f lacks bits of x, |x| is significand / 2^dropped
+/// spacings, and whole(significand, dropped) returns the number of spacings in the result.
+template <class T, class Whole>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T rounded_to_spacing(const Format& f, T x, Whole whole) {
   using L = Layout<T>;
   using Bits = typename L::Bits;
   const Bits u = bit_as<Bits>(x), magnitude = u & ~L::sign;
@@ -173,46 +173,37 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
   const int e = exponent_of<T>(magnitude);
   const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;     // x = significand * 2^own
   const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;  // log2 of f's spacing at x
-  const int dropped = quantum - own;
   T y = bit_as<T>(magnitude);
-  if (dropped > L::mantissa_bits + 1) {
-    y = 0;
-  } else if (dropped > 0) {
+  if (quantum > own) {
     const Bits fraction = magnitude & (L::hidden - 1);
     const Bits significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
-    const Bits half = Bits{1} << (dropped - 1), odd = (significand >> dropped) & 1;
-    const Bits kept = (significand + (half - 1) + odd) >> dropped;
-    y = static_cast<T>(kept) * power_of_two<T>(quantum);  // exact: kept * 2^quantum is a number of T, or beyond it
+    y = static_cast<T>(whole(significand, quantum - own)) * power_of_two<T>(quantum);  // exact: a number of T, or beyond it
   }
   if (y > largest<T>(f)) return overflowed<T>(f, negative);
   return negative ? -y : y;
+}
+
+/// The number of f nearest to x, ties to even, with f's subnormals and overflow. NaN stays NaN; 0 keeps its sign. Exact for
+/// every x of T (IEEE 754-2019, section 4.3.1). If f's exponent range exceeds T's, T's range is the limit.
+template <class T>
+ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
+  using Bits = typename Layout<T>::Bits;
+  return rounded_to_spacing(f, x, [](Bits significand, int dropped) {
+    if (dropped > Layout<T>::mantissa_bits + 1) return Bits{0};
+    const Bits half = Bits{1} << (dropped - 1), odd = (significand >> dropped) & 1;
+    return (significand + (half - 1) + odd) >> dropped;
+  });
 }
 
 /// x rounded to a neighbour in f, x itself if f holds it. The probability of rounding away from 0 is the distance from the
 /// neighbour nearer to 0, in units of the spacing; `random` (uniform, 64 bits) decides. Overflow as in `round`.
 template <class T>
 ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round_stochastic(const Format& f, T x, std::uint64_t random) {
-  using L = Layout<T>;
-  using Bits = typename L::Bits;
-  const Bits u = bit_as<Bits>(x), magnitude = u & ~L::sign;
-  const bool negative = (u & L::sign) != 0;
-  if (magnitude == 0 || magnitude > L::infinity) return x;
-  if (magnitude == L::infinity) return overflowed<T>(f, negative);
-  const int e = exponent_of<T>(magnitude);
-  const int own = (e > L::min_exponent ? e : L::min_exponent) - L::mantissa_bits;
-  const int quantum = (e > min_exponent(f) ? e : min_exponent(f)) - f.mantissa_bits;
-  const int dropped = quantum - own;
-  T y = bit_as<T>(magnitude);
-  const Bits fraction = magnitude & (L::hidden - 1);
-  const std::uint64_t significand = (magnitude >> L::mantissa_bits) != 0 ? fraction | L::hidden : fraction;
-  if (dropped > 63) {  // far below the smallest number: compares x / 2^quantum plus the random fraction with 1
-    y = dropped < 128 && random > ~(significand >> (dropped - 64)) ? power_of_two<T>(quantum) : T{0};
-  } else if (dropped > 0) {
-    const std::uint64_t kept = (significand + (random & ((std::uint64_t{1} << dropped) - 1))) >> dropped;
-    y = static_cast<T>(kept) * power_of_two<T>(quantum);
-  }
-  if (y > largest<T>(f)) return overflowed<T>(f, negative);
-  return negative ? -y : y;
+  return rounded_to_spacing(f, x, [random](std::uint64_t significand, int dropped) -> std::uint64_t {
+    if (dropped > 127) return 0;
+    if (dropped > 63) return random > ~(significand >> (dropped - 64)) ? 1 : 0;  // compares |x| plus a random fraction with 1
+    return (significand + (random & ((std::uint64_t{1} << dropped) - 1))) >> dropped;
+  });
 }
 
 /// One ulp: the spacing of f's numbers at |x|, x finite; below the smallest normal number the spacing of subnormals.
