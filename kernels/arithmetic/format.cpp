@@ -28,9 +28,7 @@ int take_number(std::string_view& text) {
 Format parse_base(std::string_view base, std::string_view whole) {
   for (const NamedFormat& n : named_formats)
     if (n.name == base) return n.format;
-  std::string expected;
-  for (const NamedFormat& n : named_formats) expected.append(expected.empty() ? "" : ", ").append(n.name);
-  expected += " or eXmY with X 2..11 and Y 0..52";
+  const std::string expected = listed(named_formats, ", ", &NamedFormat::name) + " or eXmY with X 2..11 and Y 0..52";
   std::string_view rest = base;
   if (rest.empty() || rest.front() != 'e') refuse(whole, expected);
   rest.remove_prefix(1);
