@@ -6,13 +6,14 @@
 #include <span>
 #include <utility>
 
+#include "kernels/deviation/meter.h"
 #include "kernels/deviation/sample.h"
 #include "kernels/experiment/result.h"
 
 namespace attoscope {
 namespace {
 
-FieldRule rule_of(const Result& result, Field field) { return {field, result.experiment.format, 0.01 * result.golden_rms}; }
+FieldRule rule_of(const Result& result, Field field) { return {field, result.experiment.format, ulp_floor(result.golden_rms)}; }
 
 const double* stored_golden(const std::optional<ErrorParts>& parts) {
   return parts ? parts->stored_golden->values.data() : nullptr;
