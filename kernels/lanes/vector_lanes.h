@@ -219,21 +219,22 @@ struct Lane<ATTOSCOPE_ISA::DoubleV> : ATTOSCOPE_ISA::FmaOfLanes<ATTOSCOPE_ISA::D
 
 namespace ATTOSCOPE_ISA {
 
+#if defined(__F16C__)
 /// fp16 by conversion instructions: the same bits as `round`, except that NaN may become another NaN.
 struct HalfRounder {
-  MagicRounder<float> magic;
-  explicit HalfRounder(const RounderPlan<float>& p) : magic(p) {}
+  explicit HalfRounder(const RounderPlan<float>&) {}
 
   ATTOSCOPE_HOST_DEVICE_INLINE FloatV operator()(FloatV x, RoundingKey = {}) const {
 #if defined(__AVX512F__)
     return FloatV(_mm512_cvtph_ps(_mm512_cvtps_ph(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
-#elif defined(__F16C__)
-    return FloatV(_mm256_cvtph_ps(_mm256_cvtps_ph(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
 #else
-    return magic(x);
+    return FloatV(_mm256_cvtph_ps(_mm256_cvtps_ph(__m256(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
 #endif
   }
 };
+#else
+using HalfRounder = MagicRounder<float>;
+#endif
 
 /// `round` in every lane.
 template <class T>
