@@ -129,6 +129,12 @@ struct ExpConstants<double> {
   }
 };
 
+/// log2 e and ln 2, rounded to T.
+template <class T>
+inline constexpr T log2_e = ExpConstants<T>::log2_e;
+template <class T>
+inline constexpr T ln_2 = ExpConstants<T>::ln2_high;
+
 /// x, but at least `low` and at most `high`; NaN stays NaN.
 template <class V>
 ATTOSCOPE_HOST_DEVICE_INLINE V within(V x, typename Lane<V>::Scalar low, typename Lane<V>::Scalar high) {

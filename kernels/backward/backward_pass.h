@@ -289,7 +289,7 @@ class BackwardPass {
     const T scale = static_cast<T>(scale_of(problem_));
     r.factors.dQ = r.factors.dK = scale;
     if (r.scale_at == ScaleAt::dS) r.factors = {.dS = scale};
-    if (r.scale_at == ScaleAt::K) r.factors.dQ = static_cast<T>(0x1.62e42fefa39efp-1);
+    if (r.scale_at == ScaleAt::K) r.factors.dQ = ln_2<T>;
     r.block_k = std::min(grad_.block_k, forward.n);
     r.order = grad_.order;
     r.order_seed = grad_.order_seed;
@@ -319,7 +319,7 @@ class BackwardPass {
 
   /// Replaces K by K' = round(K * (scale * log2 e)).
   void scale_keys() {
-    const T factor = static_cast<T>(scale_of(problem_) * 0x1.71547652b82fep+0);
+    const T factor = static_cast<T>(scale_of(problem_) * log2_e<double>);
     const RounderPlan<T>& own = rule_[GradStep::scaled_K];
     rows_.k.each([&](int key, int c) {
       const T x = rows_.k(key, c) * factor;

@@ -380,10 +380,10 @@ class RowPairs : protected TileSteps<T, Observer> {
     const auto s = vec(scratch_.S);
     const auto lse = vec(lse_);
     const V unit = splat<V>(job_.exp2.score_unit), c = splat<V>(job_.exp2.scale);
-    const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
     V below[vectors];
     for (int r = 0; r < vectors; ++r)
-      below[r] = rule_.exponential == GradExponential::natural && rule_.scale_at != ScaleAt::K ? -lse[r] : -(lse[r] * log2_e);
+      below[r] =
+          rule_.exponential == GradExponential::natural && rule_.scale_at != ScaleAt::K ? -lse[r] : -(lse[r] * log2_e<T>);
     if (rule_.normalises) return fill_p([s](int i, int) { return s[i]; });
     if (job_.mask_tensor.terms != nullptr) each_pair(keys(), [&](int i, int r) { s[i] = s[i] - lowest(r); });
     if (rule_.scale_at == ScaleAt::K) return fill_p([&](int i, int r) { return exponential2(s[i] + below[r]); });
@@ -393,7 +393,7 @@ class RowPairs : protected TileSteps<T, Observer> {
       case GradExponential::exp2:
         return fill_p([&](int i, int r) { return exponential2(fused(s[i], c, below[r])); });
       case GradExponential::exp2_twice:
-        return fill_p([&](int i, int r) { return exponential2((s[i] * unit) * log2_e + below[r]); });
+        return fill_p([&](int i, int r) { return exponential2((s[i] * unit) * log2_e<T> + below[r]); });
     }
   }
 

@@ -81,7 +81,7 @@ template <class T>
 void scale_P(Job<T>& j, const Scaling& P) {
   const double p_exponent = j.method.p_exponent;
   j.P.lift = power_of_two<T>(j.method.p_exponent);
-  j.P.log_lift = static_cast<T>(p_exponent) * static_cast<T>(0x1.62e42fefa39efp-1);
+  j.P.log_lift = static_cast<T>(p_exponent) * ln_2<T>;
   if (!P.is_on()) return;
   j.plans[static_cast<int>(Step::P)] = P.granularity == Granularity::block ? RounderPlan<T>{} : plan<T>(P.element);
   if (P.shifts && j.method.exponential == ExponentialKind::exp2) {
@@ -301,10 +301,9 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
   const double scale = scale_of(problem);
   const bool folded = method.exponential == ExponentialKind::exp2 && problem.softcap == 0 && problem.alibi == 0 &&
                       mask_view(problem).terms == nullptr;
-  constexpr double log2_e = 0x1.71547652b82fep+0;
   j.exp2.folded = folded;
   j.scale = folded ? T(1) : static_cast<T>(scale);
-  j.exp2.scale = static_cast<T>(folded ? scale * log2_e : log2_e);
+  j.exp2.scale = static_cast<T>(folded ? scale * log2_e<double> : log2_e<double>);
   j.exp2.score_unit = folded ? static_cast<T>(scale) : T(1);
   j.mask = problem.mask;
   j.mask_tensor = mask_view(problem);

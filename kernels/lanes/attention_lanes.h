@@ -349,8 +349,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   }
   ATTOSCOPE_HOST_DEVICE V sink_exponent(int r) const {
     if (!this->exp2()) return job_.sink - vec(state_.m)[r];
-    const V log2_e = splat<V>(static_cast<T>(0x1.71547652b82fep+0));
-    return fused(splat<V>(job_.sink), log2_e, -(vec(state_.m)[r] * job_.exp2.scale - job_.exp2.shift));
+    return fused(splat<V>(job_.sink), splat<V>(log2_e<T>), -(vec(state_.m)[r] * job_.exp2.scale - job_.exp2.shift));
   }
   /// `merged` in rows whose state merges several runs, else `otherwise`.
   ATTOSCOPE_HOST_DEVICE V is_merged(int r, V merged, V otherwise) const {
@@ -409,7 +408,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// Converts the merged m from base 2 to a natural logarithm if necessary.
   ATTOSCOPE_HOST_DEVICE void end_merge() {
     if (job_.method.lse_base == StoredBase::two)
-      for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] * static_cast<T>(0x1.62e42fefa39efp-1);
+      for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] * ln_2<T>;
     if (job_.mask_tensor.terms != nullptr)
       for (int r = 0; r < vectors; ++r) vec(state_.m)[r] = vec(state_.m)[r] + lowest(r) * job_.exp2.score_unit;
   }
@@ -458,7 +457,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
   /// The log-sum-exp of a run as stored; -infinity if the run saw no key.
   ATTOSCOPE_HOST_DEVICE V log_sum_exp(int run, int r) {
     const V lse = lone_log_sum_exp(vec(run_m(run))[r] - lowest(r), vec(run_l(run))[r]);
-    const V stored = is_in_base_2(run) ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
+    const V stored = is_in_base_2(run) ? lse * log2_e<T> : lse;
     return vec(run_started(run))[r] == splat<V>(1) ? stored : splat<V>(-infinity);
   }
   ATTOSCOPE_HOST_DEVICE V lone_log_sum_exp(V m, V l) const {
@@ -509,7 +508,7 @@ class AttentionBlock : private TileSteps<T, Observer> {
         all[i] = started[r] == one ? next : all[i];
       });
     });
-    const T unit = job_.method.lse_base == StoredBase::two ? static_cast<T>(0x1.71547652b82fep+0) : T{1};
+    const T unit = job_.method.lse_base == StoredBase::two ? log2_e<T> : T{1};
     for (int r = 0; r < vectors; ++r) {
       const V lse = log_sum_exp(run, r), high = lse > m[r] ? lse : m[r], low = lse > m[r] ? m[r] : lse;
       m[r] = started[r] == one ? high + logarithm(one + weight(low - high)) * unit : m[r];

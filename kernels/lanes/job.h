@@ -47,11 +47,11 @@ ATTOSCOPE_HOST_DEVICE_INLINE int used_mantissa_bits(typename Layout<T>::Bits all
   return 0;
 }
 
-/// Exponent parameters of a method that uses exp2.
+/// Exponents of powers of two: of a method that uses exp2, and of the rise that flash4 compares with tau.
 template <class T>
 struct JobExp2 {
   bool folded = false;  ///< the scale of the scores is folded into `scale`
-  T scale = 1;          ///< c of 2^(S*c - m*c)
+  T scale = 1;          ///< c of 2^(S*c - m*c): log2 e, times the scale of the scores if folded
   T score_unit = 1;     ///< converts S of this job to the score
   T shift = 0;          ///< exponent of the power of 2 that e and l carry, if it is not in JobP::lift
 };

@@ -36,14 +36,12 @@ class TileSteps : protected Scores<T, Observer> {
     for (int r = 0; r < vectors; ++r) {
       vec(state_.m)[r] = active(r) == one ? vec(state_.m)[r] : vec(scratch_.m_old)[r];
       if (job_.method.algorithm != Algorithm::flash4) continue;
-      const V rise = (vec(state_.m)[r] - vec(scratch_.m_old)[r]) * log2_scale();
+      const V rise = (vec(state_.m)[r] - vec(scratch_.m_old)[r]) * job_.exp2.scale;
       const V kept = rise <= static_cast<T>(job_.method.tau) ? vec(scratch_.m_old)[r] : vec(state_.m)[r];
       vec(state_.m)[r] = vec(state_.started)[r] == one ? kept : vec(state_.m)[r];
     }
   }
 
-  /// Factor that converts a difference of S to an exponent of 2.
-  ATTOSCOPE_HOST_DEVICE T log2_scale() const { return exp2() ? job_.exp2.scale : static_cast<T>(0x1.71547652b82fep+0); }
   ATTOSCOPE_HOST_DEVICE bool exp2() const { return job_.method.exponential == ExponentialKind::exp2; }
   ATTOSCOPE_HOST_DEVICE V factor(V difference) const {
     return exp2() ? exponential2(difference * job_.exp2.scale) : exponential(difference);

@@ -72,13 +72,13 @@ std::vector<double> run_shares(const Job<T>& job, const RowSteps<T>& steps, cons
     const T w = steps.rounded(Step::alpha, part, 0, -2 - run);
     if (one_by_one) {
       for (double& share : shares) share *= 1 - static_cast<double>(w);
-      m = high + logarithm(1 + steps.merge_weight(low - high)) * static_cast<T>(base_2 ? 0x1.71547652b82fep+0 : 1);
+      m = high + logarithm(1 + steps.merge_weight(low - high)) * (base_2 ? log2_e<T> : T{1});
     } else {
       l = steps.rounded(Step::l, l + w, run, -2);
     }
     shares.push_back(static_cast<double>(w) / static_cast<double>(end->l));
   }
-  l = steps.divisor(l, (base_2 ? m * static_cast<T>(0x1.62e42fefa39efp-1) : m) + lowest * job.exp2.score_unit, true);
+  l = steps.divisor(l, (base_2 ? m * ln_2<T> : m) + lowest * job.exp2.score_unit, true);
   for (double& share : shares) share /= static_cast<double>(l);
   return shares;
 }

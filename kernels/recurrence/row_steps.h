@@ -34,8 +34,7 @@ class RowSteps {
   T with_sink(T l, T m, bool merged = false) const {
     if (!job_.has_sink) return l;
     const bool folded = exp2() && !merged;
-    const T exponent = folded ? fused(job_.sink, static_cast<T>(0x1.71547652b82fep+0), -(m * job_.exp2.scale - job_.exp2.shift))
-                              : job_.sink - m;
+    const T exponent = folded ? fused(job_.sink, log2_e<T>, -(m * job_.exp2.scale - job_.exp2.shift)) : job_.sink - m;
     const T x = rounded(Step::shifted, exponent, 0, -1);
     const T lone = merged ? exponential(x) : (exp2() ? exponential2(x) : exponential(x)) * job_.P.lift;
     return rounded(Step::l, l + rounded(Step::e, lone, 0, -1), 0, -1);
@@ -49,7 +48,7 @@ class RowSteps {
     const StoredBase base = job_.method.lse_base;
     const bool in_base_2 = base == StoredBase::last_two_as_e ? is_last : base != StoredBase::e;
     const T lse = m * job_.exp2.score_unit + (logarithm(l) - job_.P.log_lift);
-    return in_base_2 ? lse * static_cast<T>(0x1.71547652b82fep+0) : lse;
+    return in_base_2 ? lse * log2_e<T> : lse;
   }
   /// exp of a difference of log-sum-exps, in the base in which the merge reads them.
   T merge_weight(T difference) const {

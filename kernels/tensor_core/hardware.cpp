@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "kernels/arithmetic/exponential.h"
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/presets.h"
@@ -149,7 +150,7 @@ HardwareLaunch hardware_launch(const Problem& problem, const Format& format, con
           .n = problem.n,
           .d = problem.d,
           .causal = problem.mask.kind == Mask::Kind::causal,
-          .c = static_cast<float>(scale_of(problem) * 0x1.71547652b82fep+0),  // log2 e
+          .c = static_cast<float>(scale_of(problem) * log2_e<double>),
           .shift = static_cast<float>(method.p_exponent),
           .format = format,
           .tile = {method.block_q, method.block_k}};
