@@ -26,10 +26,7 @@ ComputeCache::~ComputeCache() = default;
 ComputeCache::ComputeCache(ComputeCache&&) noexcept = default;
 ComputeCache& ComputeCache::operator=(ComputeCache&&) noexcept = default;
 
-int thread_count(int threads) {
-  const int machine = default_concurrency();
-  return threads > 0 ? threads : machine;
-}
+int thread_count(int threads) { return threads > 0 ? threads : default_concurrency(); }
 
 std::string device_name(int threads, std::string_view isa) {
   return "cpu " + std::string(instruction_set(isa).name) + ", " + counted(thread_count(threads), "thread");

@@ -125,7 +125,7 @@ template <class T>
 std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& rows, const LaneCode<T>& code,
                                     const StopSign& stop) {
   constexpr int chunk = 1024;
-  if (rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
+  if (code.products == nullptr || rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
   std::vector<T> products = zeros<T>(static_cast<std::size_t>(job.n), stop);
   const Keys keys = job.keys_of(rows[0]);
   parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {

@@ -286,7 +286,7 @@ struct LaneCode {
   /// Writes the output of the block's rows, row-major count x d_v. The recorder and the products may be null (see CpuObserver).
   /// `scratch` is 64-byte aligned.
   void (*run)(const Job<T>&, const RowBlock&, const CpuObserver<T>&, void* scratch, double* out) = nullptr;
-  /// Writes q.k of a row of Q and these keys, unrounded, to out[key].
+  /// Writes q.k of a row of Q and these keys, unrounded, to out[key]; null in a GPU's lane code.
   void (*products)(const Job<T>&, int row, Keys, T* out) = nullptr;
   /// Rounds x to the nearest numbers of the plan's format.
   void (*rounded)(const double* x, std::int64_t count, const RounderPlan<T>&, T* out) = nullptr;
