@@ -1,31 +1,13 @@
 /// The short roundings that the lanes use against `round`: every format's plan, on hard values and on every significand.
-#include "kernels/arithmetic/rounders.h"
-
 #include <gtest/gtest.h>
 
+#include "kernels/arithmetic/plan_rounder.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
 namespace {
 
 using namespace testing;  // attoscope::testing
-
-template <class T>
-T by_plan(const RounderPlan<T>& p, T x) {
-  switch (p.kind) {
-    case RounderKind::none:
-      return x;
-    case RounderKind::bits:
-      return BitsRounder<T>{p}(x);
-    case RounderKind::half:
-    case RounderKind::magic:
-      return MagicRounder<T>{p}(x);
-    case RounderKind::slow:
-    case RounderKind::stochastic:
-      break;
-  }
-  return round(p.format, x);
-}
 
 template <class T>
 void expect_plans_to_round() {
@@ -36,8 +18,8 @@ void expect_plans_to_round() {
     const RounderPlan<T> p = plan<T>(to_format(f), f);
     for (const T x : hard_values<T>(f, dice))
       for (const T signed_x : {x, -x})
-        if (!same(by_plan(p, signed_x), round(f, signed_x)) && wrong++ < 20)
-          ADD_FAILURE() << name(f) << " takes " << std::hexfloat << signed_x << " to " << by_plan(p, signed_x)
+        if (!same(rounded(p, signed_x), round(f, signed_x)) && wrong++ < 20)
+          ADD_FAILURE() << name(f) << " takes " << std::hexfloat << signed_x << " to " << rounded(p, signed_x)
                         << ", round gives " << round(f, signed_x);
   });
   EXPECT_EQ(wrong, 0);
