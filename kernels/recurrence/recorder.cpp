@@ -222,7 +222,7 @@ RunRecorder<T>::RunRecorder(const Job<T>& job, const Job<double>& golden, const 
   const std::size_t held_count = static_cast<std::size_t>((count + map_.row_step - 1) / map_.row_step);
   map_.m.assign(at(tiles_) * held_count, std::numeric_limits<float>::quiet_NaN());
   trace_.row = traced;
-  tracer_ = std::make_unique<Tracer>(job, golden, traced, precise);
+  if (traced >= 0) tracer_ = std::make_unique<Tracer>(job, golden, traced, precise);
 }
 
 template <class T>

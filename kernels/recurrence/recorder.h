@@ -9,7 +9,7 @@
 
 namespace attoscope {
 
-/// Records a run of `job` over `rows`; `traced` is the row of Q to trace. Each block writes only its own rows.
+/// Records a run of `job` over `rows`; `traced` is the row of Q to trace, -1: none. Each block writes only its own rows.
 template <class T>
 class RunRecorder final : public Recorder<T> {
  public:
@@ -40,7 +40,7 @@ class RunRecorder final : public Recorder<T> {
   std::vector<std::atomic<std::int64_t>> moved_;
   RescaleMap map_;
   Trace trace_;
-  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<Tracer> tracer_;  ///< null: no row is traced
 };
 
 extern template class RunRecorder<float>;

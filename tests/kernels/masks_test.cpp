@@ -283,6 +283,16 @@ TEST(MaskTensors, ARowOfTheLowestNumberSharesItsGradientAmongItsKeys) {
       }
 }
 
+/// A recorder without a traced row reads no row of the mask tensor before the first one, which sanitizers see.
+TEST(MaskTensors, NeedNoTrace) {
+  Experiment e = small_experiment();
+  e.problem = with_terms(e.problem, terms_of_rule(e.problem), true);
+  const Result without = compute(e, {.wanted = {.trace = false}}), with = compute(e);
+  EXPECT_TRUE(without.trace.tiles.empty());
+  EXPECT_EQ(without.digests.a, with.digests.a);
+  EXPECT_EQ(without.rescales.per_tile, with.rescales.per_tile);
+}
+
 TEST(MaskTensors, AreComputedByTheCpuWhereAGpuIsAskedFor) {
   Experiment e = small_experiment();
   int asked = 0;
