@@ -32,19 +32,16 @@ std::string device_name(int threads, std::string_view isa) {
   return "cpu " + std::string(instruction_set(isa).name) + ", " + counted(thread_count(threads), "thread");
 }
 
-bool operator==(const GoldenKey& x, const GoldenKey& y) {
-  return same_inputs(x.problem, y.problem) && scale_of(x.problem) == scale_of(y.problem) && x.problem.mask == y.problem.mask &&
-         x.problem.sink == y.problem.sink && x.problem.softcap == y.problem.softcap && x.problem.alibi == y.problem.alibi &&
-         x.problem.empty_rows == y.problem.empty_rows && x.problem.rows == y.problem.rows &&
-         (x.problem.rows == 0 || traced_row(x.problem) == traced_row(y.problem)) && x.rounds_input == y.rounds_input &&
-         x.in_double == y.in_double && x.engine == y.engine && x.stochastic_input == y.stochastic_input &&
-         (!x.stochastic_input || x.problem.seed == y.problem.seed) && (!x.rounds_input || x.input == y.input);
-}
-
 GoldenKey golden_key(const Experiment& e, const Engine* engine) {
   const Rounding& r = e.a.precision[Step::input];
-  const bool rounds = r.kind != Rounding::Kind::exact;
-  return {e.problem, rounds ? format_of(r, e.format) : Format{}, rounds, rounds && r.stochastic, works_in_double(e), engine};
+  const bool rounds = r.kind != Rounding::Kind::exact, is_stochastic = rounds && r.stochastic;
+  Problem p = e.problem;
+  p.n_k = key_count(p);
+  p.d_v = value_columns(p);
+  p.scale = scale_of(p);
+  p.traced_row = p.rows == 0 ? 0 : traced_row(p);
+  if (p.input.kind == InputKind::tensors && !is_stochastic) p.seed = 0;
+  return {std::move(p), rounds ? format_of(r, e.format) : Format{}, rounds, is_stochastic, works_in_double(e), engine};
 }
 
 OutputKey output_key(const Experiment& e, Method m) {

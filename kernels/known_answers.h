@@ -18,14 +18,14 @@
 
 namespace attoscope {
 
-/// Cache key of the golden value, beyond the raw inputs.
+/// Cache key of the golden value.
 struct GoldenKey {
-  Problem problem{.n = 0};
+  Problem problem{.n = 0};  ///< sizes and scale written out; settings that do not change golden are 0
   Format input;
   bool rounds_input = false, stochastic_input = false, in_double = false;
   const Engine* engine = nullptr;  ///< the engine that computed and holds it; null: the CPU
 
-  friend bool operator==(const GoldenKey& x, const GoldenKey& y);
+  friend bool operator==(const GoldenKey&, const GoldenKey&) = default;
 };
 
 /// Cache key of e's golden value on `engine` (null: CPU).
