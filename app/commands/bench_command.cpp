@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "kernels/bench/stages.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
+#include "kernels/experiment/stop_sign.h"
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/hardware.h"
@@ -49,17 +49,11 @@ struct BenchReport {
   int threads = 1;
 };
 
-double elapsed_ms(const Stage& s) {
-  const auto start = std::chrono::steady_clock::now();
-  s.call();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// Best time of as many calls as fit into a second (at most 400), but of at least three unless these take 4 s.
 double best_ms(const Stage& s) {
   double best = std::numeric_limits<double>::infinity(), spent = 0;
   for (int i = 0; (i < 3 && spent < 4000) || (spent < 1000 && i < 400); ++i) {
-    const double ms = elapsed_ms(s);
+    const double ms = ms_of([&] { s.call(); });
     best = std::min(best, ms);
     spent += ms;
   }

@@ -1,7 +1,6 @@
 #include "kernels/bench/stages.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -225,14 +224,12 @@ double fma_peak(bool in_double, int threads) {
 
 /// Bytes per second that one thread reads and writes, the best of many copies of an output of N = 1024, which fits into caches.
 double copy_rate() {
-  using Clock = std::chrono::steady_clock;
   const std::vector<char> from(512 << 10, 1);
   std::vector<char> to(from.size());
   double best = 0;
   for (int i = 0; i < 1000; ++i) {
-    const auto start = Clock::now();
-    std::memcpy(to.data(), from.data(), from.size());
-    best = std::max(best, 2.0 * static_cast<double>(from.size()) / std::chrono::duration<double>(Clock::now() - start).count());
+    const double ms = ms_of([&] { std::memcpy(to.data(), from.data(), from.size()); });
+    best = std::max(best, 2e3 * static_cast<double>(from.size()) / ms);
   }
   return best;
 }
