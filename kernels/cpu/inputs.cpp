@@ -70,29 +70,25 @@ std::vector<double> outlier_mix(std::uint64_t seed, std::uint32_t tensor, std::s
 
 /// Repeats every key four times in a row: then every query's largest score is tied.
 void plant_ties(Tensors& t) {
-  for (int j = 0; j < t.n_k; ++j)
-    std::copy_n(t.k.begin() + static_cast<std::ptrdiff_t>(j / 4 * 4) * t.d, t.d,
-                t.k.begin() + static_cast<std::ptrdiff_t>(j) * t.d);
+  for (int j = 0; j < t.n_k; ++j) std::copy_n(t.k.data() + place(j / 4 * 4, t.d), t.d, t.k.data() + place(j, t.d));
 }
 
 /// Makes keys s_j g along one direction g, and queries with q.g > 0: the scores of every query are ordered like s.
 void order_keys(Tensors& t, InputKind kind, std::uint64_t seed, const StopSign& stop) {
-  const std::vector<double> g = normal(seed, direction, static_cast<std::size_t>(t.d), stop);
-  std::vector<double> s = normal(seed, order, static_cast<std::size_t>(t.n_k), stop);
+  const std::vector<double> g = normal(seed, direction, at(t.d), stop);
+  std::vector<double> s = normal(seed, order, at(t.n_k), stop);
   if (kind != InputKind::shuffled) std::sort(s.begin(), s.end());
   if (kind == InputKind::descending) std::reverse(s.begin(), s.end());
-  for (int row = 0; row < t.n; ++row) {
-    if (row % 1024 == 0) stop.check();
-    double* q = t.q.data() + static_cast<std::ptrdiff_t>(row) * t.d;
+  each_row(t.n, stop, [&](int row) {
+    double* q = t.q.data() + place(row, t.d);
     double along = 0;
-    for (int c = 0; c < t.d; ++c) along += q[c] * g[static_cast<std::size_t>(c)];
+    for (int c = 0; c < t.d; ++c) along += q[c] * g[at(c)];
     for (int c = 0; c < t.d && along < 0; ++c) q[c] = -q[c];
-  }
-  for (int j = 0; j < t.n_k; ++j) {
-    if (j % 1024 == 0) stop.check();
-    double* k = t.k.data() + static_cast<std::ptrdiff_t>(j) * t.d;
-    for (int c = 0; c < t.d; ++c) k[c] = s[static_cast<std::size_t>(j)] * g[static_cast<std::size_t>(c)];
-  }
+  });
+  each_row(t.n_k, stop, [&](int j) {
+    double* k = t.k.data() + place(j, t.d);
+    for (int c = 0; c < t.d; ++c) k[c] = s[at(j)] * g[at(c)];
+  });
 }
 
 /// Draws tensor 0, 1 or 2 (Q, K, V), before `plant_ties` and `order_keys`.

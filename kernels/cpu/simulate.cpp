@@ -7,6 +7,7 @@
 
 #include "kernels/arithmetic/random.h"
 #include "kernels/cpu/aligned_buffer.h"
+#include "kernels/cpu/rows.h"
 #include "kernels/experiment/accumulators.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/experiment.h"
@@ -20,7 +21,7 @@ template <class F>
 Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t scratch_bytes, const StopSign& stop, F block) {
   const int count = static_cast<int>(rows.size());
   Matrix out{count, d, {}};
-  timed(stop, [&] { out.values = zeros<double>(static_cast<std::size_t>(count) * static_cast<std::size_t>(d), stop); });
+  timed(stop, [&] { out.values = zeros<double>(place(count, d), stop); });
   PerThread<AlignedBuffer> scratch;
   parallel_for_single(0, (count + height - 1) / height, [&](int i) {
     const int first = i * height;
@@ -28,7 +29,7 @@ Matrix in_blocks(const std::vector<int>& rows, int height, int d, std::size_t sc
     timed(stop, [&] {
       block(rows_of_block, scratch.local().at_least(scratch_bytes), out.values.data() + static_cast<std::ptrdiff_t>(first) * d);
     });
-    stop.report_rows(static_cast<std::size_t>(rows_of_block.count));
+    stop.report_rows(at(rows_of_block.count));
   });
   return out;
 }
@@ -126,7 +127,7 @@ std::vector<T> products_of_lone_row(const Job<T>& job, const std::vector<int>& r
                                     const StopSign& stop) {
   constexpr int chunk = 1024;
   if (code.products == nullptr || rows.size() != 1 || job.n < 4 * chunk || !has_plain_products(job)) return {};
-  std::vector<T> products = zeros<T>(static_cast<std::size_t>(job.n), stop);
+  std::vector<T> products = zeros<T>(at(job.n), stop);
   const Keys keys = job.keys_of(rows[0]);
   parallel_for(keys.first / chunk, (keys.end + chunk - 1) / chunk, [&](int i) {
     stop.check();
@@ -147,7 +148,7 @@ double last_bit(double x) {
 
 /// Spans of V in double, see MeasuredOperands.
 std::vector<ValueSpan> spans_of(const Job<double>& job) {
-  const std::size_t columns = static_cast<std::size_t>(job.d_v), keys = static_cast<std::size_t>(job.n);
+  const std::size_t columns = at(job.d_v), keys = at(job.n);
   std::vector<ValueSpan> spans((keys + keys_of_a_span - 1) / keys_of_a_span * columns);
   parallel_for(std::size_t{0}, spans.size() / columns, [&](std::size_t i) {
     for (std::size_t j = i * keys_of_a_span; j < std::min(keys, (i + 1) * keys_of_a_span); ++j)
@@ -166,7 +167,7 @@ std::vector<ValueSpan> spans_of(const Job<float>&) { return {}; }
 template <class T>
 OperandRanges measured_ranges(const Job<T>& job, const StopSign& stop) {
   const auto range = [&](const T* x, int rows, int columns) {
-    const std::span<const T> all(x, static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    const std::span<const T> all(x, place(rows, columns));
     typename Layout<T>::Bits bits = 0;
     each_element(all.size(), stop, [&](std::size_t i) { bits |= std::bit_cast<typename Layout<T>::Bits>(all[i]); });
     return range_of(all, used_mantissa_bits<T>(bits), stop);
@@ -188,7 +189,7 @@ std::vector<T> rounded(const std::vector<double>& x, int d, const RounderPlan<T>
   constexpr std::size_t piece = 1 << 14;
   parallel_for(std::size_t{0}, (x.size() + piece - 1) / piece, [&](std::size_t i) {
     stop.check();
-    const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = static_cast<std::size_t>(d);
+    const std::size_t first = i * piece, count = std::min(piece, x.size() - first), width = at(d);
     if (p.kind != RounderKind::stochastic) {
       timed(stop, [&] { isa.in<T>().rounded(x.data() + first, static_cast<std::int64_t>(count), p, y.data() + first); });
       return;
@@ -225,13 +226,13 @@ template <class T>
 void clear_unseen(Operands<T>& x, const Tensors& t, const StopSign& stop) {
   if (std::isfinite(x.ranges.q.largest + x.ranges.k.largest + x.ranges.v.largest)) return;
   const MaskView mask = t.mask->view();
-  std::vector<bool> queries(static_cast<std::size_t>(t.n)), keys(static_cast<std::size_t>(t.n_k));
+  std::vector<bool> queries(at(t.n)), keys(at(t.n_k));
   for (int row = 0; row < t.n; ++row, stop.check())
     for (int key = mask.rows[row].first; key < mask.rows[row].end; ++key)
-      if (!mask.drops(row, key)) queries[static_cast<std::size_t>(row)] = keys[static_cast<std::size_t>(key)] = true;
+      if (!mask.drops(row, key)) queries[at(row)] = keys[at(key)] = true;
   const auto clear = [&](std::vector<T>& values, const std::vector<bool>& kept, int columns, Magnitudes& range) {
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (!std::isfinite(values[i]) && !kept[i / static_cast<std::size_t>(columns)]) values[i] = 0;
+      if (!std::isfinite(values[i]) && !kept[i / at(columns)]) values[i] = 0;
     range = range_of<T>(values, range.mantissa_bits, stop);
   };
   clear(x.q, queries, t.d, x.ranges.q);
@@ -353,7 +354,7 @@ Matrix run(const Job<T>& given, const std::vector<int>& rows, Recorder<std::type
   const std::vector<T> products = products_of_lone_row(job, rows, code, stop);
   CpuObserver<T> observer{recorder, stop, products.empty() ? nullptr : products.data()};
   if (states != nullptr) {
-    for (std::vector<T>* x : {&states->m, &states->l}) *x = zeros<T>(static_cast<std::size_t>(job.queries), stop);
+    for (std::vector<T>* x : {&states->m, &states->l}) *x = zeros<T>(at(job.queries), stop);
     observer.m = states->m.data();
     observer.l = states->l.data();
   }
