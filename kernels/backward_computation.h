@@ -10,7 +10,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "kernels/backward/backward.h"
 #include "kernels/deviation/deviation.h"

@@ -17,7 +17,6 @@
 #include "kernels/parallel/parallel.h"
 #include "kernels/pending_answer.h"
 #include "kernels/stop_token.h"
-#include "kernels/tensor_core/hardware.h"
 
 namespace attoscope {
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "kernels/deviation/deviation.h"
-#include "kernels/deviation/meter.h"
 #include "kernels/experiment/traffic.h"
 #include "kernels/known_answers.h"
 #include "kernels/parallel/parallel.h"

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,12 +18,10 @@
 
 #include "kernels/backward/backward.h"
 #include "kernels/compute.h"
-#include "kernels/cpu/inputs.h"
 #include "kernels/cpu/scaled_operands.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/deviation/meter.h"
-#include "kernels/experiment/rules.h"
 #include "kernels/gpu/device.h"
 #include "kernels/known_answers.h"
 #include "kernels/recurrence/recorder.h"

@@ -1,6 +1,5 @@
 #include "kernels/arithmetic/format.h"
 
-#include <array>
 #include <charconv>
 #include <stdexcept>
 

@@ -8,10 +8,6 @@
 #include "kernels/lanes/rounding_log.h"
 #endif
 
-#ifndef __CUDA_ARCH__
-#include <atomic>
-#endif
-
 namespace attoscope {
 namespace ATTOSCOPE_ISA {
 

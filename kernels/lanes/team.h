@@ -1,6 +1,10 @@
 /// The code of a GPU thread, which the host can run too: a lane's row, its team's computation, its records.
 #pragma once
 
+#ifndef __CUDA_ARCH__
+#include <atomic>
+#endif
+
 #include "kernels/lanes/attention_lanes.h"
 #include "kernels/lanes/golden_lanes.h"
 

@@ -1,7 +1,6 @@
 /// Heads with other numbers of keys than of queries, and of columns of V than of Q and K.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <stdexcept>
 
