@@ -87,8 +87,9 @@ int repetitions(const Repeats& repeats, const Experiment& base) {
 std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base) {
   if (repeats.kind == ui::SweepOver::seed) return {};
   const CallFiles files(base.problem.input.file);
+  const int count = repetitions(repeats, base);
   std::set<int> used;
-  for (int i = 0; i < repetitions(repeats, base); ++i) used.insert(place_of(repeats, files, base.problem.input.index, i).first);
+  for (int i = 0; i < count; ++i) used.insert(place_of(repeats, files, base.problem.input.index, i).first);
   std::vector<UsedHead> heads;
   for (const int head : used) {
     Experiment e = on_head(base, files, head, true);
