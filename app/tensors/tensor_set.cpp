@@ -252,9 +252,8 @@ std::string with_paths(const std::string& text, const std::function<std::string(
   const bool names_head = head >= 0;
   const TensorSpec spec = names_head ? typed->file : TensorSpec(text);
   std::string files;
-  const bool named = lists_tensors(spec.files());
   for (const std::string& file : files_in_list(spec.files())) {
-    const std::string path = named ? tensor_ref(file).file : file;
+    const std::string path = tensor_ref(file).file;
     files += (files.empty() ? "" : ",") + place(path) + file.substr(path.size());
   }
   ScaleSpecs scales = spec.scales();

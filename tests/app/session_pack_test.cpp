@@ -418,6 +418,31 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   EXPECT_THAT(load_kept(e), SizeIs(1)) << "a remark says that the tensor has changed";
 }
 
+TEST(MovedSessions, LookForATensorOfAFileBesideThemselves) {
+  const TemporaryDirectory here, there;
+  Session s = session_of(write_call(here));
+  const auto gradient = [](const char* name, std::uint64_t seed) {
+    return ExactTensor{name, {rows, columns}, draws(seed, rows * columns), ""};
+  };
+  const std::string gradients =
+      here.write("gradients.safetensors", safetensors_bytes({gradient("x", 11), gradient("y", 12)}, {}));
+  s.experiment.backward.on = true;
+  s.experiment.backward.d_o = OutputGradient::file;
+  s.experiment.backward.d_o_file = parse_gradient(gradients + ":y");
+  s.kernel_gradients.dq = gradients + ":x:0";
+  load_gradients(s.experiment);
+  const std::string file = write_session(there, s);
+  fs::rename(gradients, there / "renamed.safetensors");
+  const Session again = opened(file);
+  EXPECT_EQ(again.experiment.backward.d_o_file.file, there / "renamed.safetensors:y");
+  EXPECT_EQ(again.kernel_gradients.dq, there / "renamed.safetensors:x:0");
+  fs::remove(there / "renamed.safetensors");
+  std::vector<std::string> remarks;
+  const std::optional<MissingFile> missing = missing_file(read_session(file, remarks).experiment);
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->path, gradients);
+}
+
 TEST(MovedSessions, LookForTheFilesOfAModelBesideThemselves) {
   const TemporaryDirectory here;
   const std::string text = here.write("text.txt", "a text");
