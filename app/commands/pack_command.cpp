@@ -30,8 +30,7 @@ void write_pack(const PackArguments& x, const Streams& streams) {
   const SessionPack pack = unless_stopped("stopped before everything was packed; nothing was written", [&](const Cancelled& c) {
     return pack_session(session, [&](double) { return c(); });
   });
-  tell_changed(pack.changed, false, streams);
-  if (!pack.left_out.empty()) streams.warnings << "attoscope: " << printable(pack.left_out) << '\n';
+  tell(pack.remarks, streams);
   write_file(out, pack.bytes);
   streams.out << fmt::format("{}: {} bytes with {}\n", out, pack.bytes.size(), counted(pack.heads, "head"));
 }

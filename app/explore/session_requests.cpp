@@ -67,8 +67,7 @@ void save_packed(const std::string& file, const SessionContext& context) {
       throw std::runtime_error(to + ": is there and cannot be kept aside, so the session was not saved");
     write_safely(to, packed.bytes);
     std::string more = aside.empty() ? "" : " The file that was there is kept as " + aside + ".";
-    if (!packed.left_out.empty()) more += " " + packed.left_out;
-    for (const std::string& sentence : packed.changed) more += " " + sentence + ".";
+    for (const std::string& sentence : packed.remarks) more += " " + sentence + ".";
     return [to, more, context](ui::Session&) { context.explorer.show_notice("Saved " + to + ", with its tensors." + more); };
   };
   context.explorer.read(context.session, false, pack);

@@ -160,7 +160,7 @@ class Packer {
     pack_model(session_.model);
     session_.view.listed_file.clear();
     members_.insert(members_.begin(), {packed_session, session_text(session_), false});
-    return {zip_bytes(members_), heads_, std::move(changed_), std::move(left_out_)};
+    return {zip_bytes(members_), heads_, std::move(remarks_)};
   }
 
  private:
@@ -219,7 +219,7 @@ class Packer {
   }
 
   void tell(const std::string& sentence) {
-    if (std::ranges::find(changed_, sentence) == changed_.end()) changed_.push_back(sentence);
+    if (std::ranges::find(remarks_, sentence) == remarks_.end()) remarks_.push_back(sentence);
   }
 
   std::string head_of_call(const Input& read, const std::string& name) {
@@ -348,7 +348,7 @@ class Packer {
     for (std::string* const spec : {&plan.file, &plan.against})
       if (!spec->empty()) *spec = with_paths(*spec, [&](const std::string& path) { return added_file(with_home(path)); });
     if (plan.checkpoint.empty()) return;
-    left_out_ = "The model " + in_quotes(plan.checkpoint) + " is not in the archive: choose it where the archive is opened.";
+    tell("The model " + in_quotes(plan.checkpoint) + " is not in the archive: choose it where the archive is opened");
     plan.checkpoint.clear();
   }
   /// Adds a file as it is; returns its name in the archive.
@@ -365,8 +365,7 @@ class Packer {
   std::vector<ZipMember> members_;
   std::map<Heads, std::string> packed_;  ///< specifications of the packed heads
   int heads_ = 0;
-  std::vector<std::string> changed_;
-  std::string left_out_;
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace

@@ -269,10 +269,10 @@ TEST(SessionPack, LeavesOutTheLogSumExpOfSequencesAndSaysSo) {
   Session s = session_of(file + ":3");
   use_kernel_output(s.experiment, read_kernel_output(file + ":3", s.experiment.problem), false);
   s.experiment.loaded.lse = file + ":softmax_lse";
-  EXPECT_THAT(pack_session(s).changed, IsEmpty());
+  EXPECT_THAT(pack_session(s).remarks, IsEmpty());
   s.sweep.over = SweepOver::head;
   const SessionPack pack = pack_session(s);
-  EXPECT_THAT(pack.changed, ElementsAre(file + ":softmax_lse: the log-sum-exp of all sequences is left out, since it is not "
+  EXPECT_THAT(pack.remarks, ElementsAre(file + ":softmax_lse: the log-sum-exp of all sequences is left out, since it is not "
                                                "judged beside several layers"));
   const Experiment again = opened(here.write("s.attoscope.zip", pack.bytes)).experiment;
   EXPECT_EQ(again.problem.input.digest, s.experiment.problem.input.digest);
@@ -353,8 +353,8 @@ TEST(SessionPack, HoldsTextAndCapturedRunOfAModel) {
   const std::string run = zip_bytes({{"hidden_states.0.npy", npy_of(11), false}});
   s.model.against = here.write("run.npz", run);
   const SessionPack pack = pack_session(s);
-  EXPECT_THAT(pack.left_out, HasSubstr("'/models/small' is not in the archive"));
-  EXPECT_THAT(attoscope({"pack", write_session(here, s)}).err, HasSubstr(pack.left_out));
+  ASSERT_THAT(pack.remarks, ElementsAre(HasSubstr("'/models/small' is not in the archive")));
+  EXPECT_THAT(attoscope({"pack", write_session(here, s)}).err, HasSubstr(pack.remarks[0]));
   for (const char* const name : {"train.txt", "text.txt", "run.npz"}) fs::remove(here / name);
   const std::string archive = there.write("s.attoscope.zip", pack.bytes);
   const Session again = opened(archive);
@@ -365,7 +365,7 @@ TEST(SessionPack, HoldsTextAndCapturedRunOfAModel) {
   EXPECT_EQ(again.model.checkpoint, "");
   s = session_of(write_call(here));
   s.model.against = here / ".";
-  EXPECT_THAT(pack_session(s).changed, ElementsAre(HasSubstr("the captured run is a folder and is left out")));
+  EXPECT_THAT(pack_session(s).remarks, ElementsAre(HasSubstr("the captured run is a folder and is left out")));
 }
 
 TEST(SessionPack, RefusesArchivesThatReachOutside) {
