@@ -224,13 +224,6 @@ class Search {
   std::size_t tried_ = 0;
 };
 
-std::string missing_sentence(const MissingFile& missing, int head) {
-  return missing.path +
-         (missing.digest == 0 ? ""
-                              : ", whose head " + std::to_string(head) + " has the digest " + hex16(missing.digest) + ",") +
-         " is missing";
-}
-
 }  // namespace
 
 void for_each_spec(Experiment& e, const Spec& f) {
@@ -266,9 +259,9 @@ std::optional<MissingFile> missing_file(const Experiment& experiment) {
   Experiment e = experiment;
   for (const KeptSpec& kept : kept_specs(e, {}))
     for (const std::string& path : missing_of(*kept.spec)) {
-      MissingFile missing{path, kept.kept(path), ""};
-      missing.sentence = missing_sentence(missing, kept.head);
-      return missing;
+      const std::uint64_t digest = kept.kept(path);
+      const std::string of_head = ", whose head " + std::to_string(kept.head) + " has the digest " + hex16(digest) + ",";
+      return MissingFile{path, path + (digest == 0 ? "" : of_head) + " is missing"};
     }
   return std::nullopt;
 }

@@ -1,7 +1,6 @@
 /// Places of the files of a session: relative paths, files that have moved, files that are missing.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,9 +23,7 @@ void place_beside(ui::Session& session, const std::string& file);
 /// A missing file of an experiment.
 struct MissingFile {
   std::string path;
-  std::uint64_t digest = 0;  ///< of the head that the experiment uses; 0: unknown
-  /// "/data/q.npy, whose head 3 has digest 0123456789abcdef, is missing"
-  std::string sentence;
+  std::string sentence;  ///< "/data/q.npy, whose head 3 has the digest 0123456789abcdef, is missing"
 };
 /// The first missing file; none if all exist.
 std::optional<MissingFile> missing_file(const Experiment& experiment);

@@ -411,7 +411,8 @@ TEST(MovedSessions, LookBesideThemselvesByNameAndByDigest) {
   const std::optional<MissingFile> missing = missing_file(lost.experiment);
   ASSERT_TRUE(missing);
   EXPECT_EQ(missing->path, here / "v.npy");
-  EXPECT_THAT(missing->sentence, AllOf(HasSubstr(here / "v.npy"), HasSubstr(hex16(missing->digest)), HasSubstr("is missing")));
+  const std::string digest = hex16(s.experiment.problem.input.parts.v);
+  EXPECT_THAT(missing->sentence, AllOf(HasSubstr(here / "v.npy"), HasSubstr(digest), HasSubstr("is missing")));
   const Session located = with_file_at(lost, missing->path, there / "v.npy");
   EXPECT_FALSE(missing_file(located.experiment));
   Experiment e = located.experiment;
