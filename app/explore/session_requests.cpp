@@ -182,18 +182,12 @@ std::string from_clipboard() {
   return text != nullptr ? text : "";
 }
 
-/// Opens the setting of a lesson's number, like a page's link.
-void open_number(const ui::LessonQuestion& question, ui::Session& session, Explorer& explorer) try {
-  explorer.follow_link(session, short_session_text(session_of(question)));
-} catch (const std::exception& error) {
-  explorer.show_error(error.what());
-}
-
 }  // namespace
 
 void handle(const ui::Requests& requests, const ui::PanelInput& shown, ui::Session& session, Explorer& explorer,
             PlotExporter& exporter) {
-  if (requests.open_number) open_number(*requests.open_number, session, explorer);
+  if (requests.open_number)  // like a link of a lesson's page
+    attempt(explorer, [&] { explorer.follow_link(session, short_session_text(session_of(*requests.open_number))); });
   if (requests.cancel) explorer.cancel();
   if (!requests.error.empty()) explorer.show_error(requests.error);
   if (requests.clipboard.paste) explorer.paste(session, requests.clipboard.paste_text);
