@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <new>
 #include <utility>
 
 #include "app/files/files.h"
@@ -123,15 +122,8 @@ void ModelController::update(const ui::Session& session) {
     read_.ask({session.model, text_state(session.model)});
   }
   reading_ = read_.busy();  // read before the answer is taken: an answer taken after the reading ended is the last one
-  try {
-    read_.update();
-    work_.update();
-    heads_.update();
-  } catch (const std::bad_alloc&) {
-    remark_ = "There is not enough memory for this model.";
-  } catch (const std::exception& error) {
-    remark_ = with_full_stop(error.what());
-  }
+  const auto update_all = [&] { read_.update(), work_.update(), heads_.update(); };
+  if (const std::string failure = failure_of(update_all, "this model"); !failure.empty()) remark_ = with_full_stop(failure);
   if (is_shown) estimate(session);
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <new>
 #include <thread>
 
 #include "app/files/paths.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/runner.h"
+#include "app/threads/side_question.h"
 #include "app/words/devices.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
@@ -88,20 +88,6 @@ void look_up(const Sweep& sweep, const std::vector<std::size_t>& points, const P
 std::vector<std::size_t> without(std::vector<std::size_t> points, const std::vector<SweepAnswer>& found) {
   std::erase_if(points, [&](std::size_t index) { return std::ranges::find(found, index, &SweepAnswer::index) != found.end(); });
   return points;
-}
-
-/// Takes the worker's answer; on failure sets `message`.
-template <class W>
-auto taken(W& worker, std::string& message) -> decltype(worker.take()) {
-  try {
-    return worker.take();
-  } catch (const Stopped&) {  // a newer question
-  } catch (const std::bad_alloc&) {
-    message = "There is not enough memory for this sweep.";
-  } catch (const std::exception& error) {
-    message = error.what();
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -257,8 +243,13 @@ void Sweeper::ask_from(std::size_t first) {
 
 /// Takes found points, and asks for the next ones.
 void Sweeper::take_points() {
-  const bool was_busy = points_.busy();  // before `taken`: an answer taken while idle is the last
-  const std::optional<PointsAnswer> answer = taken(points_, message_);
+  const bool was_busy = points_.busy();  // before `take`: an answer taken while idle is the last
+  std::optional<PointsAnswer> answer;
+  try {
+    if (std::string failure = failure_of([&] { answer = points_.take(); }, "this sweep"); !failure.empty())
+      message_ = std::move(failure);
+  } catch (const Stopped&) {  // a newer question
+  }
   if (answer && answer->number == number_) {
     for (; taken_ < answer->found.size(); ++taken_) ledger_->add(answer->found[taken_]);
     remark_ = answer->remark;

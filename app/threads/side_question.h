@@ -15,14 +15,14 @@
 
 namespace attoscope::app {
 
-/// Calls f; returns the sentence of the exception that it throws, "" if it throws none.
+/// Calls f; returns the sentence of the exception that it throws, "" if it throws none. `what` needs the memory.
 template <class F>
-std::string failure_of(F f) {
+std::string failure_of(F f, const char* what = "this experiment") {
   try {
     f();
     return "";
   } catch (const std::bad_alloc&) {
-    return "There is not enough memory for this experiment.";
+    return std::string("There is not enough memory for ") + what + ".";
   } catch (const std::exception& error) {
     return error.what();
   }
