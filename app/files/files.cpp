@@ -162,14 +162,11 @@ void remove_leftover(const fs::path& found, const std::string& name) {
 constexpr std::uint64_t largest_kept = 1 << 28;
 constexpr int most_kept = 999;
 
-/// True if both files have the same bytes.
-bool same_bytes(const std::string& x, const std::string& y) {
-  try {
-    const InputFile a(x), b(y);
-    return a.size() == b.size() && read_file(x, largest_kept) == read_file(y, largest_kept);
-  } catch (const std::exception&) {
-    return false;
-  }
+/// True if the file has these bytes.
+bool has_bytes(const std::string& path, const std::string& bytes) try {
+  return read_file(path, bytes.size()) == bytes;
+} catch (const std::exception&) {  // it is missing, or larger
+  return false;
 }
 
 /// Gives `temporary` the name `name` atomically; false if the name exists.
@@ -406,7 +403,7 @@ std::string keep_aside(const std::string& path) try {
   for (int i = 2; i <= most_kept; ++i) names.push_back(names.front() + "-" + std::to_string(i));
   remove_leftovers(names.front());
   for (const std::string& name : names) {
-    if (same_bytes(name, path)) return name;
+    if (has_bytes(name, bytes)) return name;
     std::error_code error;
     if (fs::exists(name, error)) continue;
     const std::string temporary = write_beside(names.front(), bytes, Safety::machine, path);
