@@ -45,9 +45,10 @@ bool is_newer(const Parsed& json) {
 constexpr std::string_view shipped = "shipped:";
 
 /// Inputs of the experiment and the pins.
-std::vector<Input*> inputs_of(ui::Session& session) {
-  std::vector<Input*> inputs{&session.experiment.problem.input};
-  for (ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
+template <class SessionOrConst>
+auto inputs_of(SessionOrConst& session) {
+  std::vector inputs{&session.experiment.problem.input};
+  for (auto& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
   return inputs;
 }
 /// Finds shipped files: named so, or missing with the path that they have in another installation.
@@ -140,9 +141,7 @@ std::string session_text(const ui::Session& session, const std::string& document
   Json json{{"schema", schema}, {"version", ATTOSCOPE_VERSION}};
   if (!document.empty()) json["document"] = json_string(document);
   json.update(settings_json(settings_to_read(session)));
-  std::vector<const Input*> inputs{&session.experiment.problem.input};
-  for (const ui::Pin& pin : session.pins) inputs.push_back(&pin.experiment.problem.input);
-  if (Json tensors = part_digests_json(inputs); !tensors.is_null()) json["tensors"] = std::move(tensors);
+  if (Json tensors = part_digests_json(inputs_of(session)); !tensors.is_null()) json["tensors"] = std::move(tensors);
   return json_text(json);
 }
 
