@@ -68,8 +68,8 @@ std::vector<std::string> point_line(const Sweep& sweep, const SweepAnswer& answe
   throw std::runtime_error("line " + std::to_string(number) + " is no point of this sweep, expected " + expected);
 }
 
-SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line, std::size_t number) {
-  const std::size_t width = points_header(sweep).size(), first = sweep.axes.size() + 2;
+SweepAnswer parse_point(const Sweep& sweep, const std::vector<std::string>& line, std::size_t width, std::size_t number) {
+  const std::size_t first = sweep.axes.size() + 2;
   if (line.size() != width) refuse_line(number, std::to_string(width) + " fields");
   const auto index = to_number<std::size_t>(line[0]);
   if (!index || *index >= point_count(sweep))
@@ -141,7 +141,7 @@ std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string&
   const std::vector<std::vector<std::string>> lines = csv_lines(text);
   if (lines.empty() || lines[0] != points_header(sweep)) refuse_line(1, "the header of this sweep's points");
   std::vector<SweepAnswer> answers;
-  for (std::size_t i = 1; i < lines.size(); ++i) answers.push_back(parse_point(sweep, lines[i], i + 1));
+  for (std::size_t i = 1; i < lines.size(); ++i) answers.push_back(parse_point(sweep, lines[i], lines[0].size(), i + 1));
   return answers;
 }
 
