@@ -179,13 +179,14 @@ void Explorer::ask(const Experiment& experiment) {
   if (answer_.asked() && !std::exchange(remarked_, false)) messages_.error.clear(), messages_.notice.clear();
   messages_.load_failed = false;
   if (messages_.notice.empty()) messages_.notice = gpu_code().sentence(devices_of(device_.usable.spec));
-  answer_.ask({experiment, device_.usable.spec, wanted_});
+  answer_.ask({experiment, device_.usable.spec, wanted_, reading_});
   loader_.retry();
   side_.forget();
 }
 
 bool Explorer::has_asked(const Experiment& experiment) const {
-  return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.usable.spec;
+  return answer_.asked() && answer_.asked()->experiment == experiment && answer_.asked()->device == device_.usable.spec &&
+         answer_.asked()->reading == reading_;
 }
 
 /// Asks again if a panel needs a part that the last question did not request.

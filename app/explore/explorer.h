@@ -147,6 +147,7 @@ class Explorer {
   std::optional<int> replaced_row_;
   Device device_;
   Wanted wanted_;
+  int reading_ = 0;                          ///< `Question::reading`
   std::function<void(Experiment&)> change_;  ///< of `open_changed`; empty: none
   FileReader files_;
   InputLoader loader_{files_};

@@ -49,13 +49,15 @@ int first_rows(const Problem& p, int rows_at_a_time) {
 }
 
 /// The worker's function: publishes some rows first if all rows take long. Caches inputs and golden values between questions,
-/// separately for first rows and all rows.
+/// separately for first rows and all rows, of one reading.
 MainAnswer::Background::Work MainAnswer::work(Compute compute) {
   struct Caches {
     ComputeCache first, all;
+    int reading = 0;
   };
   return [caches = std::make_shared<Caches>(), compute = std::move(compute)](const Question& q, const Cancelled& cancelled,
                                                                              const Background::Publish& publish) -> Answer {
+    if (caches->reading != q.reading) *caches = {{}, {}, q.reading};
     if (const int rows = first_rows(q.experiment.problem, rows_at_a_time(devices_of(q.device)))) {
       refuse(q.experiment, 0);  // check all rows first: the preview may fit even if they do not
       publish(first_answer(compute, q.experiment, rows,

@@ -19,6 +19,7 @@ struct Question {
   Experiment experiment;
   std::string device;  ///< Options::device
   Wanted wanted{};     ///< Options::wanted
+  int reading = 0;     ///< changes when numbers that the experiment's digests do not cover are read again
   friend bool operator==(const Question&, const Question&) = default;
 };
 

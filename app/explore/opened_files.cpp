@@ -326,7 +326,9 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
         if (shape_of(problem) != shape_of(before)) *result = unread(*result);
       loader_.try_again();
       loader_.loaded(input);
-      if (problem != before) tell("Q, K and V were rewritten and have been read again.");
+      const bool has_other_scale = depends_on_other_heads(shown.experiment);  // the digest is of one head
+      reading_ += has_other_scale;
+      if (problem != before || has_other_scale) tell("Q, K and V were rewritten and have been read again.");
     };
   };
 }

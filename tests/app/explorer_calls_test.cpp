@@ -167,6 +167,22 @@ TEST_F(ExplorerCalls, ARewrittenCallMayHaveAnotherLength) {
   }
 }
 
+/// Only the largest number of head 1 changes in the file, and with it the scale that both heads share.
+TEST_F(ExplorerCalls, TakeAScaleOverAllHeadsFromARewrittenFile) {
+  const auto saved = [](double largest) {
+    Numbers k = random(144, 2);
+    k.back() = largest;
+    testing::SavedDict dict;
+    return dict.bf16s("q", {1, 9, 2, 8}, random(144, 1)).bf16s("k", {1, 9, 2, 8}, k).bf16s("v", {1, 9, 2, 8}, random(144, 3));
+  };
+  session_.experiment.a.scaling.K = parse_scaling("e4m3/tensor");
+  const PanelInput shown = drop(saved(8));
+  ASSERT_TRUE(shown.answer.result) << shown.messages.error;
+  const std::uint64_t before = shown.answer.result->digests.a;
+  scratch_.write("call.pt", saved(600).bytes());
+  EXPECT_TRUE(updated_until([&] { return explorer_.panel_input().answer.result->digests.a != before; }));
+}
+
 /// The output is rewritten after its input.
 TEST_F(ExplorerCalls, AnOutputThatNoLongerFitsIsAwaited) {
   const auto drawn = [](int tokens) { return npy_of("(" + std::to_string(tokens) + ", 8)", random(tokens * 8, 5)); };
