@@ -268,12 +268,13 @@ std::vector<std::string> options_without_effect(const ExperimentOptions& x, cons
 
 int row_of(const std::string& typed, int n) { return whole_number("--row", typed, -n, n - 1); }
 
-void apply_setting(Experiment& experiment, const std::string& setting) {
+void apply_setting(Experiment& experiment, const std::string& setting, const std::string& option) {
   const std::size_t equals = setting.find('=');
   const bool of_a = setting.starts_with("a."), of_b = setting.starts_with("b.");
   if ((!of_a && !of_b) || equals == std::string::npos)
-    refuse("--set", setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
-  const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1), label = "--set " + shown_key(path);
+    refuse(option, setting, "a.NAME=VALUE or b.NAME=VALUE, such as a.O=fp32");
+  const std::string path = setting.substr(0, equals), value = setting.substr(equals + 1),
+                    label = option + " " + shown_key(path);
   if (path.substr(1) == ".gradient" || path.substr(1) == ".grad.policy") return set_gradient(experiment, of_b, label, value);
   if (path.substr(1).starts_with(".grad.")) {
     experiment = with_backward(std::move(experiment));

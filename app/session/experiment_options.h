@@ -82,7 +82,7 @@ void set_problem(Problem& problem, const ExperimentOptions& options);
 void set_methods(Experiment& experiment, const ExperimentOptions& options, bool fresh);
 
 /// Applies `--set`: "a.O=fp32", "b.P=main/stochastic", "a.accumulate_in_O=true", "a.tau=4", "b.order=interleaved:4",
-/// "b.policy=tile".
-void apply_setting(Experiment& experiment, const std::string& setting);
+/// "b.policy=tile". Sentences begin with `option`.
+void apply_setting(Experiment& experiment, const std::string& setting, const std::string& option = "--set");
 
 }  // namespace attoscope::app

@@ -82,7 +82,7 @@ void set_gradient(Experiment& e, std::string_view key, const std::string& value)
   (key == "gradient" ? e.backward.a : e.backward.b) = grad_method(value, e.problem.d, e.problem.mask);
 }
 void set_order_of_gradient(Experiment& e, std::string_view, const std::string& value) {
-  apply_setting(e, "a.grad.order=" + value);
+  apply_setting(e, "a.grad.order=" + value, "vary");
 }
 
 /// A key that does more than set the field of its parameter.
@@ -211,7 +211,7 @@ void vary(Experiment& experiment, std::string_view key, const std::string& value
     return special->set(experiment, key, value);
   if (const Parameter* const p = swept(key)) return set_at(experiment, p->path, label_of(key), value);
   if (!of_a_method(key)) refuse_key(key);
-  apply_setting(experiment, std::string(key) + "=" + value);
+  apply_setting(experiment, std::string(key) + "=" + value, "vary");
 }
 
 }  // namespace attoscope::app
