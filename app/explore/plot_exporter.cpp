@@ -160,7 +160,7 @@ void PlotExporter::prepare() {
 
 void PlotExporter::take(Explorer& explorer) {
   const auto say = [&](auto& made) {
-    while (const std::optional<JobQueue::Outcome> outcome = made.take())
+    while (const std::optional<JobOutcome> outcome = made.take())
       outcome->well ? explorer.show_notice(outcome->sentence) : explorer.show_error(outcome->sentence);
   };
   say(*plots_);

@@ -18,14 +18,11 @@ namespace attoscope::app {
 /// joins.
 class JobQueue {
  public:
-  using Job = JobWork;
-  using Outcome = JobOutcome;
-
   /// The thread calls `done` (may be empty) whenever `take` has something.
   explicit JobQueue(std::function<void()> done) : done_(std::move(done)) {}
 
   /// The first job starts the thread.
-  void add(Job job) {
+  void add(JobWork job) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -42,18 +39,18 @@ class JobQueue {
     return working_ || !waiting_.empty();
   }
   /// The oldest outcome not taken yet.
-  std::optional<Outcome> take() {
+  std::optional<JobOutcome> take() {
     const std::lock_guard lock(mutex_);
     if (outcomes_.empty()) return std::nullopt;
-    Outcome first = std::move(outcomes_.front());
+    JobOutcome first = std::move(outcomes_.front());
     outcomes_.pop_front();
     return first;
   }
 
  private:
   void run(const std::stop_token& stop) {
-    while (std::optional<Job> job = next(stop)) {
-      Outcome outcome = outcome_of(*job, [&] { return unwanted_ || stop.stop_requested(); });
+    while (std::optional<JobWork> job = next(stop)) {
+      JobOutcome outcome = outcome_of(*job, [&] { return unwanted_ || stop.stop_requested(); });
       {
         const std::lock_guard lock(mutex_);
         outcomes_.push_back(std::move(outcome));
@@ -64,10 +61,10 @@ class JobQueue {
   }
 
   /// Waits for a job and takes it; none when the thread ends.
-  std::optional<Job> next(const std::stop_token& stop) {
+  std::optional<JobWork> next(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!wake_.wait(lock, stop, [this] { return !waiting_.empty(); }) || stop.stop_requested()) return std::nullopt;
-    Job job = std::move(waiting_.front());
+    JobWork job = std::move(waiting_.front());
     waiting_.pop_front();
     working_ = true;
     unwanted_ = false;
@@ -77,8 +74,8 @@ class JobQueue {
   const std::function<void()> done_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::deque<Job> waiting_;
-  std::deque<Outcome> outcomes_;
+  std::deque<JobWork> waiting_;
+  std::deque<JobOutcome> outcomes_;
   bool working_ = false;
   std::atomic<bool> unwanted_{false};  ///< cancels the running job
   std::jthread thread_;                ///< last, so that it joins before anything it uses is destroyed

@@ -443,7 +443,7 @@ TEST(JobQueue, DoesJobsInTheirOrderAndSaysHowTheyEnded) {
   jobs.add([](const Poll&) -> std::string { throw std::runtime_error("two failed"); });
   jobs.add([](const Poll&) -> std::string { throw std::bad_alloc(); });
   jobs.add([](const Poll&) { return std::string("four"); });
-  const JobQueue::Outcome one = awaited(jobs), two = awaited(jobs), three = awaited(jobs), four = awaited(jobs);
+  const JobOutcome one = awaited(jobs), two = awaited(jobs), three = awaited(jobs), four = awaited(jobs);
   EXPECT_TRUE(one.well && four.well);
   EXPECT_FALSE(two.well || three.well);
   EXPECT_EQ(one.sentence + ", " + two.sentence + ", " + four.sentence, "one, two failed, four");
