@@ -52,11 +52,6 @@ void set_order(GradMethod& g, const std::string& label, const std::string& text)
   if (colon != std::string::npos) set(order == "shuffled" ? "order_seed" : "buffers", text.substr(colon + 1));
 }
 
-/// Sets a field of a method's backward pass, such as "grad.dS"; "grad.order=shuffled:7" sets two fields.
-void set_of_gradient(GradMethod& g, const std::string& label, const std::string& key, const std::string& value) {
-  key == "order" ? set_order(g, label, value) : set_field(label, settings(g), key, value);
-}
-
 /// Sets a field of a method. "order=interleaved:4" and "accumulator=h100" set two, "K.granularity=token" a part of one.
 void set_of_method(Method& method, const std::string& label, const std::string& key, const std::string& value) {
   const auto set = [&](const std::string& k, const std::string& v) { set_field(label, settings(method), k, v); };
@@ -278,7 +273,9 @@ void apply_setting(Experiment& experiment, const std::string& setting, const std
   if (path.substr(1) == ".gradient" || path.substr(1) == ".grad.policy") return set_gradient(experiment, of_b, label, value);
   if (path.substr(1).starts_with(".grad.")) {
     experiment = with_backward(std::move(experiment));
-    return set_of_gradient(of_a ? experiment.backward.a : experiment.backward.b, label, path.substr(7), value);
+    GradMethod& g = of_a ? experiment.backward.a : experiment.backward.b;
+    const std::string key = path.substr(7);
+    return key == "order" ? set_order(g, label, value) : set_field(label, settings(g), key, value);
   }
   Experiment changed = experiment;
   set_of_method(of_a ? changed.a : changed.b, label, path.substr(2), value);
