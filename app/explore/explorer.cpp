@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
+#include "app/threads/job.h"
 #include "app/words/devices.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/result.h"
@@ -47,11 +47,8 @@ Explorer::Explorer(const Start& start, std::function<void()> published, Compute 
   choices_.devices = device_entries(cpu_);
   messages_ = {
       .error = fmt::format("{}", fmt::join(start.remarks, "  ")), .notice = {}, .load_failed = false, .remarks = start.remarks};
-  try {
-    choices_.probes = probe_entries();
-  } catch (const std::exception& error) {
-    if (messages_.error.empty()) messages_.error = error.what();
-  }
+  const std::string failure = failure_of([&] { choices_.probes = probe_entries(); });
+  if (messages_.error.empty()) messages_.error = failure;
 }
 
 void Explorer::update(ui::Session& session) {
@@ -71,7 +68,7 @@ void Explorer::update(ui::Session& session) {
   if (!unlisted.empty() && choices_.missing.empty()) messages_.error = unlisted;
   choices_.output = loader_.describe_output(experiment.loaded, experiment.problem);
   watch_files(experiment);
-  for (std::string failure : {answer_.update(), side_.update(), failure_of([&] { lessons_.update(); })})
+  for (std::string failure : {answer_.update(), side_.update(), failure_of([&] { lessons_.update(); }, "this experiment")})
     if (!failure.empty()) messages_.error = std::move(failure);
   judged_answer_.take(answer_.newest(), side_.verdict());
   judged_answer_.show_worst(session, side_.judged());
@@ -215,11 +212,7 @@ void Explorer::read(ui::Session& session, bool at_once, FileReader::Read read, c
     messages_.load_failed = true;
   };
   if (!at_once) return files_.read(std::move(read), failed);
-  try {
-    read({})(session);
-  } catch (const std::exception& error) {
-    failed(error.what());
-  }
+  if (const std::string failure = failure_of([&] { read({})(session); }); !failure.empty()) failed(failure);
 }
 
 void Explorer::adopt(ui::Session& session, ui::Session opened, std::vector<std::string> remarks) {

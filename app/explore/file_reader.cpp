@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/threads/job.h"
 
 namespace attoscope::app {
 
@@ -49,11 +50,7 @@ void FileReader::update(ui::Session& session) {
   while (!tasks_.empty() && tasks_.front()->done) {
     const std::shared_ptr<Task> task = tasks_.front();
     tasks_.pop_front();  // first, as its result may read more
-    try {
-      if (task->failure.empty()) task->then(session);
-    } catch (const std::exception& error) {
-      task->failure = error.what();
-    }
+    if (task->failure.empty()) task->failure = failure_of([&] { task->then(session); });
     if (!task->failure.empty()) task->failed(task->failure);
   }
 }

@@ -10,6 +10,7 @@
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
+#include "app/threads/job.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope::app {
@@ -39,11 +40,9 @@ std::optional<InputLoader::Arrival<Asked, Read>> InputLoader::read(Shelf<Asked, 
   if (shelf.arrived && shelf.arrived->asked == asked) return std::exchange(shelf.arrived, std::nullopt);
   if (shelf.awaited == asked) return std::nullopt;
   if (quick_to_read(files)) {
-    try {
-      return Arrival<Asked, Read>{asked, f(asked, ReadWatch{}), ""};
-    } catch (const std::exception& error) {
-      return Arrival<Asked, Read>{asked, {}, error.what()};
-    }
+    Arrival<Asked, Read> arrival{asked, {}, ""};
+    arrival.failure = failure_of([&] { arrival.read = f(asked, ReadWatch{}); });
+    return arrival;
   }
   shelf.awaited = asked;
   const auto arrive = [&shelf, asked](Read read, const std::string& failure) {

@@ -7,6 +7,7 @@
 #include "app/files/files.h"
 #include "app/files/paths.h"
 #include "app/sweep/sweep.h"
+#include "app/threads/job.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/exercise.h"
@@ -114,15 +115,12 @@ void resolve(ui::Lesson& lesson) {
 }
 
 std::string vary_in_lesson(Experiment& experiment, std::string_view key, const std::string& value) {
-  try {
+  return failure_of([&] {
     Experiment changed = experiment;
     vary(changed, key, key == "input" ? with_example(value) : value);
     check(changed);
     experiment = std::move(changed);
-    return {};
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  });
 }
 
 ui::LessonQuestion parse_live(std::string_view target) {

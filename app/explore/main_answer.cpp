@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/threads/side_question.h"
+#include "app/threads/job.h"
 #include "kernels/gpu/device.h"
 
 namespace attoscope::app {
@@ -83,7 +83,7 @@ std::string MainAnswer::update() {
   busy_ = worker_.busy();  // read before `take`: an answer taken while idle is the last one
   std::optional<Answer> answer;
   try {
-    if (std::string failure = failure_of([&] { answer = worker_.take(); }); !failure.empty()) return failure;
+    if (std::string failure = failure_of([&] { answer = worker_.take(); }, "this experiment"); !failure.empty()) return failure;
   } catch (const Stopped&) {
     return stopped_sentence();
   }

@@ -9,6 +9,7 @@
 
 #include "app/files/files.h"
 #include "app/model/model_files.h"
+#include "app/threads/job.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/text.h"
 

@@ -21,6 +21,7 @@
 #include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
+#include "app/threads/job.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/rules.h"
@@ -454,11 +455,7 @@ void Explorer::tell_found(const std::vector<std::string>& sentences) {
 
 void Explorer::open_changed(std::function<void(Experiment&)> change, const std::function<void()>& open) {
   change_ = std::move(change);
-  try {
-    open();
-  } catch (const std::exception& error) {
-    show_error(error.what());
-  }
+  if (std::string failure = failure_of(open); !failure.empty()) show_error(std::move(failure));
   change_ = {};
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 #include "app/plots/window_bundle.h"
 #include "app/tensors/npy.h"
 #include "app/tensors/tensors.h"
+#include "app/threads/job.h"
 #include "app/words/devices.h"
 #include "kernels/experiment/rules.h"
 #include "ui/frame/loaded_output.h"
@@ -150,12 +150,10 @@ void PlotExporter::prepare() {
   const float tallest = std::floor(static_cast<float>(Framebuffer::largest_side()) / scale.y);
   const float height = std::min(size.y + std::ceil(wanted_->taller), tallest);
   const auto pixels = [](float points, float by) { return static_cast<int>(points * by); };
-  try {
+  failure_ = failure_of([&] {
     canvas_ = std::make_unique<Canvas>(pixels(size.x, scale.x), pixels(height, scale.y), pixels(size.y, scale.y));
     size.y = height;
-  } catch (const std::exception& error) {
-    failure_ = error.what();
-  }
+  });
 }
 
 void PlotExporter::take(Explorer& explorer) {
@@ -167,12 +165,8 @@ void PlotExporter::take(Explorer& explorer) {
   say(*figures_);
   if (!mouse_) return;
   ImGui::GetIO().MousePos = *std::exchange(mouse_, std::nullopt);
-  try {
-    if (!failure_.empty()) throw std::runtime_error(std::exchange(failure_, {}));
-    explorer.show_notice(save());
-  } catch (const std::exception& error) {
-    explorer.show_error(error.what());
-  }
+  if (failure_.empty()) failure_ = failure_of([&] { explorer.show_notice(save()); });
+  if (!failure_.empty()) explorer.show_error(std::exchange(failure_, {}));
   canvas_.reset();
   wanted_.reset();
 }

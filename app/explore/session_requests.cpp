@@ -1,6 +1,5 @@
 #include "app/explore/session_requests.h"
 
-#include <exception>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensor_set.h"
 #include "app/tensors/tensors.h"
+#include "app/threads/job.h"
 #include "imgui.h"
 #include "kernels/experiment/rules.h"
 
@@ -26,11 +26,7 @@ namespace {
 /// Runs `act`; the explorer shows its exception.
 template <class Act>
 void attempt(Explorer& explorer, Act act) {
-  try {
-    act();
-  } catch (const std::exception& error) {
-    explorer.show_error(error.what());
-  }
+  if (std::string failure = failure_of(act); !failure.empty()) explorer.show_error(std::move(failure));
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.find_last_of('/') + 1); }

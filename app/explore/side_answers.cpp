@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <exception>
 #include <mutex>
 #include <set>
 #include <tuple>
@@ -15,6 +14,7 @@
 #include "app/heads/heads.h"
 #include "app/tensors/tensor_list.h"
 #include "app/tensors/tensors.h"
+#include "app/threads/job.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/gradient_attribution.h"
@@ -43,15 +43,13 @@ ui::GalleryPicture gallery_picture(const ui::GalleryQuestion& question, const Op
   Experiment e = question.experiment;
   int& rows = e.problem.rows;
   rows = std::min(rows > 0 ? rows : e.problem.n, most_rows);
-  try {
+  picture.problem = failure_of([&] {
     load_tensors(e.problem.input);
     const Result r = compute(e, {.cancelled = options.cancelled});
     picture.a_mean = r.a_error.mean_abs;
     picture.b_mean = r.b_error.mean_abs;
     picture.thumbnail = ui::thumbnail_of(r);
-  } catch (const std::exception& error) {
-    picture.problem = error.what();
-  }
+  });
   return picture;
 }
 
@@ -231,7 +229,7 @@ void SideAnswers::forget_files() {
 std::string SideAnswers::update() {
   std::string failure;
   const auto take = [&](auto& question) {
-    if (std::string told = failure_of([&] { question.update(); }); !told.empty()) failure = std::move(told);
+    if (std::string told = failure_of([&] { question.update(); }, "this experiment"); !told.empty()) failure = std::move(told);
   };
   for_each_side(take, questions_);
   return failure;

@@ -8,7 +8,7 @@
 #include "app/files/paths.h"
 #include "app/sweep/point_cache.h"
 #include "app/sweep/runner.h"
-#include "app/threads/side_question.h"
+#include "app/threads/job.h"
 #include "app/words/devices.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
@@ -111,18 +111,15 @@ PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base) {
   PlannedSweep p;
   Sweep sweep{.base = base, .axes = {}, .seeds = plan.seeds, .measure = {}};
   const std::array<const ui::VariedParameter*, 2> varied{&plan.first, &plan.second};
-  bool well = true;
   for (std::size_t i = 0; i < varied.size(); ++i) {
     if (varied[i]->key.empty()) continue;
-    try {
+    p.about.wrong_values[i] = failure_of([&] {
       sweep.axes.push_back(axis_of(*varied[i], with_first_value(base, *varied[1 - i])));
       p.about.values[i] = sweep.axes.back().values;
-    } catch (const std::exception& error) {
-      p.about.wrong_values[i] = error.what();
-      well = false;
-    }
+    });
   }
-  try {
+  const bool well = p.about.wrong_values[0].empty() && p.about.wrong_values[1].empty();
+  p.about.wrong = failure_of([&] {
     sweep.measure = parse_measure(measure_name(plan, plan.subject));
     if (deviation_measure(plan.measure) != nullptr && plan.relation != ui::SweepRelation::ratio)
       p.rival = rival_of(sweep, sweep.measure);
@@ -134,11 +131,8 @@ PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base) {
     }
     p.about.repeats = count_text(sweep.over, sweep.seeds), p.about.count = sweep.seeds;
     if (well) p.about.points = point_count(sweep), with_values(sweep, {});
-  } catch (const std::exception& error) {
-    p.about.wrong = error.what();
-    well = false;
-  }
-  if (well) p.sweep = std::move(sweep);
+  });
+  if (well && p.about.wrong.empty()) p.sweep = std::move(sweep);
   return p;
 }
 
@@ -325,11 +319,8 @@ std::string Sweeper::handle(const ui::Requests& requests, ui::Session& session) 
   const SweepLedger& ledger = *shown_of_.ledger;
   const std::optional<std::size_t> point = ledger.point_at(*requests.open_point);
   if (!point) return "This point is not computed yet.";
-  try {
-    session.experiment = experiment_of(ledger.sweep(), *point);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  std::string failure = failure_of([&] { session.experiment = experiment_of(ledger.sweep(), *point); });
+  if (!failure.empty()) return failure;
   session.view.square_tiles &= has_square_tiles(session.experiment.a);
   session.view.workspace = ui::Workspace::explore;
   look_at_all(session.view);

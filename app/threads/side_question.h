@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,19 +12,6 @@
 #include "kernels/compute.h"
 
 namespace attoscope::app {
-
-/// Calls f; returns the sentence of the exception that it throws, "" if it throws none. `what` needs the memory.
-template <class F>
-std::string failure_of(F f, const char* what = "this experiment") {
-  try {
-    f();
-    return "";
-  } catch (const std::bad_alloc&) {
-    return std::string("There is not enough memory for ") + what + ".";
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
 
 /// One run of the work.
 template <class Answer>
