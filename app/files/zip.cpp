@@ -223,8 +223,8 @@ zip_stat_t stat_of(OpenArchive& archive, zip_uint64_t index) {
   if (zip_stat_index(archive.archive.get(), index, 0, &stat) < 0 || (stat.valid & wanted) != wanted ||
       index >= archive.places.size())
     throw std::runtime_error(archive.path + ": does not give name, size and method of its file " + std::to_string(index));
-  const std::uint64_t most =
-      ZippedFile::is_stored(stat) ? archive.file.size() : largest_growth * (std::min(stat.comp_size, archive.file.size()) + 1);
+  const std::uint64_t held = std::min(stat.comp_size, archive.file.size()),
+                      most = ZippedFile::is_stored(stat) ? held : largest_growth * (held + 1);
   if (stat.size > most)
     throw std::runtime_error(archive.path + ": says that " + in_quotes(stat.name) + " has " + std::to_string(stat.size) +
                              " bytes, expected at most " + std::to_string(most));

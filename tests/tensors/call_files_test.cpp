@@ -331,6 +331,9 @@ TEST(CallFiles, DamagedArchivesAreRefused) {
   const std::size_t size_field = bytes.rfind("PK\x01\x02") + 24;
   bytes.replace(size_field, 4, std::string("\xfe\xff\xff\xff", 4));  // claims a size of 4 GiB
   EXPECT_THAT(refusal_of(scratch.write("bomb.npz", bytes)), HasSubstr("bomb.npz"));
+  bytes = zip_bytes({{"q.npy", npy_of("(4, 4)", std::vector<float>(16)), true}});
+  ++bytes[bytes.rfind("PK\x01\x02") + 24];  // claims one byte more than the archive stores
+  EXPECT_THAT(refusal_of(scratch.write("more.npz", bytes)), HasSubstr("more.npz: says that 'q.npy' has"));
 }
 
 TEST(CallFiles, SeveralFilesTogether) {
