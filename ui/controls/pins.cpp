@@ -291,6 +291,7 @@ Table pins_table(const std::vector<Pin>& pins) {
 void draw_pins(const Frame& frame) {
   PinState& marks = frame.state.pins;
   const int count = static_cast<int>(frame.session.pins.size());
+  if (std::exchange(marks.origin, frame.session.origin) != frame.session.origin) marks.renamed = -1;
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) marks.complaint.clear();
   draw_header(frame.session, frame.input, marks, frame.requests);
   if (std::exchange(marks.compared, false)) ImGui::OpenPopup("compared pins");

@@ -258,6 +258,7 @@ struct PinState {
   Table table;                ///< on show
   std::vector<Pin> in_table;  ///< source of `table`
   int renamed = -1;           ///< pin that is being renamed; -1: none
+  int origin = 0;             ///< origin of its session
   std::string typed_name;
   std::string complaint;  ///< the reason why the last request failed
 };

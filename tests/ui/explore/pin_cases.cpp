@@ -123,6 +123,19 @@ CASE(pins, rename_and_delete) {
   hand.check(hand.session().pins.size() == 3 && hand.session().pins[0].experiment.a.block_k == 16, "undo restores the pin");
 }
 
+/// A name that is being typed goes with its session.
+CASE(pins, another_session_while_a_name_is_typed) {
+  keep_three(hand);
+  const std::string file = hand.folder.write("three.json", session_text(hand.session()));
+  hand.choose(entry(1, "###menu"), "rename");
+  hand.frames(2);
+  hand.check(hand.exists(entry(1, "##pin name")), "the name is being typed");
+  const int before = hand.session().origin;
+  hand.open_files({file});
+  hand.await("the session is replaced", [&] { return hand.session().origin != before; });
+  hand.check(!hand.exists(entry(1, "##pin name")), "a pin of the other session is not renamed");
+}
+
 CASE(pins, reorder) {
   keep_three(hand);
   const std::vector<Pin> before = hand.session().pins;
