@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "kernels/arithmetic/format.h"
+#include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
 
@@ -56,7 +57,7 @@ std::string set_setting(Session& session, std::string_view path, std::string_vie
     if (!set(*setting, value)) throw std::invalid_argument("expected " + expected(*setting));
     changed.experiment = following(session.experiment, changed.experiment, path, value);
   } catch (const std::invalid_argument& error) {
-    return std::string(path) + " cannot be " + std::string(value.substr(0, 40)) + ": " + error.what() + ".";
+    return std::string(path) + " cannot be " + std::string(first_characters(value, 40)) + ": " + error.what() + ".";
   }
   session = std::move(changed);
   return {};

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "implot.h"
+#include "kernels/arithmetic/quoted.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/save_menu.h"
 #include "ui/widgets/widgets.h"
@@ -207,7 +208,8 @@ std::vector<NoteLine> note_of(const TrainScene& s, const StepPlot& plot, int ste
     if (!run.stopped.empty() && !run.steps.empty() &&
         std::abs(run.steps.back().step - step) <= s.record()->plan.measure_every) {
       const std::string why = with_run_named(s.record()->plan, run.stopped);
-      lines.push_back({colours().bad, why.size() > 90 ? why.substr(0, 90) + "…" : why});
+      const std::string_view shown = first_characters(why, 90);
+      lines.push_back({colours().bad, std::string(shown) + (shown.size() < why.size() ? "…" : "")});
     }
   return lines;
 }

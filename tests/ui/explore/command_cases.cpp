@@ -95,6 +95,8 @@ CASE(palette, impossible_settings_are_refused) {
         std::pair{"view", "1"}, std::pair{"a.precision.S", "exact/stochastic"}, std::pair{"view.theme", "2"},
         std::pair{"a.precision", "main"}, std::pair{"problem.scale", "nan"}, std::pair{"a.policy", ""}})
     hand.check(!set_setting(s, path, value).empty() && s == hand.session(), std::string(path) + " = " + value + " is refused");
+  const std::string whole(39, 'x'), sentence = set_setting(s, "format", whole + "é");
+  hand.check(sentence.starts_with("format cannot be " + whole + ": "), "only whole characters are shown: " + sentence);
 }
 
 /// Every field of a session and every key with an action has a command; every offered value can be set.
