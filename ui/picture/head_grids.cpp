@@ -64,16 +64,6 @@ HeadGrid grid_of(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 ro
   return grid;
 }
 
-/// A number from 0 up in at most five characters.
-std::string brief_number(double x) {
-  if (!std::isfinite(x)) return "∞";
-  if (x >= 999.5 || (x > 0 && x < 0.05)) {
-    const int power = static_cast<int>(std::floor(std::log10(x)));
-    return fmt::format("{:.0f}e{}", std::floor(x / std::pow(10.0, power)), power);
-  }
-  return fmt::format("{:.{}f}", x, x < 9.95 ? 1 : 0);
-}
-
 /// Tooltip of a judged head.
 std::string sentence_of(const std::string& name, const JudgedHead* found) {
   if (found == nullptr) return name + " is not yet judged. A click opens it.";
@@ -193,6 +183,12 @@ std::string all_numbers(const HeadRow& row, const MethodNames& names) {
     if (!std::isnan(row.*m.value))
       text += fmt::format("{}{:<22} {:.4g}", text.empty() ? "" : "\n", title_of(m, names), row.*m.value);
   return text;
+}
+
+std::string brief_number(double x) {
+  if (!std::isfinite(x)) return "∞";
+  if (x >= 999.5 || (x > 0 && x < 0.05)) return scientific(x, 1);
+  return fmt::format("{:.{}f}", x, x < 9.95 ? 1 : 0);
 }
 
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size) {

@@ -110,6 +110,8 @@ struct HeadGridLook {
 };
 /// Draws the grid in this room; returns the clicked head, -1: none.
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size);
+/// A number from 0 up in about five characters: "0.3", "12", "4e-2".
+std::string brief_number(double x);
 /// "layer 7, head 7"
 std::string head_name(const TensorFileInfo& info, int head);
 /// Every known measure of a head, one a line, for a tooltip.

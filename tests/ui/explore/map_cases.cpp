@@ -348,6 +348,11 @@ std::string file_with_two_bad_heads(const TemporaryDirectory& folder, int layers
   return folder.write("dump.safetensors", bf16_file(tensors));
 }
 
+CASE(maps, numbers_in_the_cells) {
+  for (const auto& [x, text] : {std::pair{0.0, "0.0"}, {0.046, "5e-2"}, {0.5, "0.5"}, {12.4, "12"}, {1960.0, "2e3"}})
+    hand.expect_text(brief_number(x), text);
+}
+
 /// 30 x 9 heads, one with scores far above the others', one with one huge V: both stand first and are named, and a click on
 /// the grid, on the table or on a sentence opens one.
 CASE(maps, two_bad_heads_of_270) {
