@@ -165,7 +165,8 @@ void add_word(const Tokenizer& t, std::string_view word, std::vector<int>& token
   }
   for (std::size_t i = 0; i < end; i = next[i]) {
     const auto found = t.vocabulary.find(part(i));
-    if (found == t.vocabulary.end()) throw std::runtime_error("has no token " + in_quotes(part(i)) + ", expected --tokens");
+    if (found == t.vocabulary.end())
+      throw std::runtime_error("has no token " + in_quotes(part(i)) + ", expected a file of tokens");
     tokens.push_back(found->second);
   }
 }
@@ -179,7 +180,7 @@ void check_text(std::string_view text, bool composed) {
                                ", counted from 0, begins no character");
     if (composed && !is_composed(c->character))
       throw std::runtime_error("the text has " + in_quotes(text.substr(at, c->bytes)) + " at byte " + std::to_string(at) +
-                               ", which may need composition (NFC), and that is not done here: expected --tokens");
+                               ", which may need composition (NFC), and that is not done here: expected a file of tokens");
     at += c->bytes;
   }
 }

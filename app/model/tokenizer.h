@@ -31,7 +31,7 @@ struct Tokenizer {
 };
 
 /// Reads the tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
-/// sentence; for a tokenizer of another kind it suggests --tokens.
+/// sentence; for a tokenizer of another kind it suggests a file of tokens.
 Tokenizer read_tokenizer(const std::string& checkpoint);
 
 /// Reads whole numbers [n] or [1, n] of any type from FILE or FILE:TENSOR: the first `limit` of them, 0: all. Throws

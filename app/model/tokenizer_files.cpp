@@ -25,7 +25,7 @@ constexpr std::string_view llama3_words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view qwen2_words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-const std::string way_out = "a byte-level BPE of GPT-2, SmolLM2, Llama 3 or Qwen2, or --tokens";
+const std::string way_out = "a byte-level BPE of GPT-2, SmolLM2, Llama 3 or Qwen2, or a file of tokens";
 
 /// The rule of a pre_tokenizer, found from its parts. Throws if it is no known one.
 WordRule rule_of(const JsonPlace& place) {
@@ -80,7 +80,7 @@ Tokenizer of_json(const JsonPlace& all) {
   for (std::size_t i = 0; i < added.size(); ++i) {
     const std::string content = added.at(i).at("content").text();
     for (const char* const key : {"lstrip", "rstrip", "single_word"})
-      if (added.at(i).json().value(key, false)) added.at(i).at(key).refuse("false, or --tokens");
+      if (added.at(i).json().value(key, false)) added.at(i).at(key).refuse("false, or a file of tokens");
     if (!content.empty()) t.added[content] = added.at(i).at("id").whole(0, most);
   }
   return t;

@@ -91,7 +91,8 @@ TEST(Tokenizer, RefusesTextThatMayNeedComposition) {
     t.composed = false;
     EXPECT_EQ(told(text), "");
     t.composed = true;
-    EXPECT_THAT(told(text), HasSubstr("which may need composition (NFC), and that is not done here: expected --tokens"));
+    EXPECT_THAT(told(text),
+                HasSubstr("which may need composition (NFC), and that is not done here: expected a file of tokens"));
   }
   EXPECT_THAT(told(combined), HasSubstr("at byte 1"));
   // e with acute, Greek, Cyrillic, an ideograph, kana, Hangul, a dash, the euro, an emoji
