@@ -97,7 +97,8 @@ std::string picture_title(const PictureSubject& s, Field field, const std::optio
   const bool two = second && (s.view.picture == PictureKind::output || shows_pairs(s.view, s.experiment));
   std::string text = fmt::format("{}{}: {}, {}", quantity(s, field), two ? ", beside " + quantity(s, *second) : "",
                                  input_in_words(s.view, s.experiment.problem.input, s.info), length_in_words(s));
-  text[0] = capital_letter(text[0]);
+  const bool is_symbol = is_capital(text[1]);  // dQ
+  if (!is_symbol) text[0] = capital_letter(text[0]);
   return text;
 }
 

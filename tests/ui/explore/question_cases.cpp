@@ -105,6 +105,9 @@ CASE(questions, title_of_the_picture) {
   hand.open_files(files);
   hand.check(has(title(hand), " of q.npy, k.npy, v.npy, 96 tokens"), title(hand));
 
+  const ShownTensor dQ{.result = {}, .name = "dQ"};
+  hand.expect_text(picture_title({session.view, session.experiment, dQ, {}}, Field::a),
+                   "dQ of flash2 in bf16: drawn inputs, normal, 96 queries, 40 keys");
   TensorFileInfo packed{.file = "packed.pt", .heads = 2, .shape = AttentionShape::square(17, 8)};
   packed.layers = {{"", 0, 1, 1, AttentionShape::square(17, 8)}, {"", 1, 1, 1, AttentionShape::square(55, 8)}};
   session.view.picture = PictureKind::heads;
