@@ -123,7 +123,8 @@ std::string numbers_of(const GradientSteps& steps, bool of_key, std::size_t i) {
                      scientific(q.added), scientific(q.dq_norm), scientific(q.dq_error));
 }
 
-/// The numbers of a at step i of the axis.
+}  // namespace
+
 WorkedStep gradient_step(const GradientTrace& t, bool of_key, int i) {
   using Tone = FormulaPiece::Tone;
   const bool of_a = count_of(t.a, of_key) > 0;
@@ -139,7 +140,8 @@ WorkedStep gradient_step(const GradientTrace& t, bool of_key, int i) {
     step.max.push_back({lost_tone(k.lost), lost_words(k.lost, k.seen)});
     step.sums.push_back({Tone::text, "dV += Pᵀ·dO, dK += dSᵀ·Q"});
     step.sums.push_back({Tone::quiet, fmt::format("|dV| = {}, |dK| = {}", scientific(k.dv_norm), scientific(k.dk_norm))});
-    step.error = fmt::format("error so far {}", scientific(std::fmax(k.dk_error, k.dv_error)));
+    const bool is_dk = std::isnan(k.dk_error) || k.dk_error > k.dv_error;
+    step.error = "error so far " + scientific(is_dk ? k.dk_error : k.dv_error);
     return step;
   }
   const QueryTile& q = steps.of_query[at];
@@ -151,6 +153,8 @@ WorkedStep gradient_step(const GradientTrace& t, bool of_key, int i) {
   step.error = "error so far " + scientific(q.dq_error);
   return step;
 }
+
+namespace {
 
 constexpr float under_names = 5, title_height = 18;
 constexpr int name_lines = 3;

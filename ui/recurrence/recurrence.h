@@ -180,6 +180,8 @@ std::string why_no_gradients(const GradientTrace& trace, bool of_key);
 
 /// "δ of query 3: a -1.2346e-3, b -1.2345e-3, golden -1.2345e-3"; for a key, the number of queries that see it.
 std::string gradient_line(const GradientTrace& trace, bool of_key);
+/// The numbers of a, or of b if a has no backward pass, at step i of the axis; `error`: the worse one of dK and dV, or of dQ.
+WorkedStep gradient_step(const GradientTrace& trace, bool of_key, int i);
 /// All numbers of a and b at step i, for a tooltip.
 std::string gradient_note(const GradientTrace& trace, bool of_key, int i);
 

@@ -204,6 +204,16 @@ CASE(gradients, extreme_tiles) {
   }
 }
 
+CASE(gradients, step_in_words) {
+  GradientTrace t = *made_trace(backward_session());
+  const auto expect = [&](const char* error) { hand.expect_text(gradient_step(t, true, 1).error, error); };
+  expect("error so far 1.00e-2");
+  t.a.of_key[1].dk_error = 0.5;
+  expect("error so far 5.00e-1");
+  t.a.of_key[1].dk_error = std::nan("");
+  expect("error so far NaN");
+}
+
 CASE(gradients, numbers_of_the_strip) {
   const std::shared_ptr<const GradientTrace> t = made_trace(backward_session());
   const std::string query = gradients_csv(*t, false), key = gradients_csv(*t, true);
