@@ -265,14 +265,12 @@ void draw_pane(const Output& o, const Pane& pane, const Cell& under) {
   paint(o, *pane.state, pane.p, pane.how);
   if (o.session.view.comparison == Comparison::swipe) paint_beyond_divider(o);
   if (o.session.view.show_tiles) draw_tiles(o.all.heat, pane.p, o.rect);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const bool of_another = o.all.heat.window && o.all.heat.result->experiment != scored(o.session.experiment);
-  if (is_stale(o.input) || of_another) list->AddRectFilled(pane.p.min, pane.p.max, faded(colours().panel, 0.35f));
+  draw_outline(pane.p, is_stale(o.input) || of_another);
   if (under.row >= 0) {
     const RowSpan rows = row_span(o.all.heat, under.row);
     draw_crosshair(pane.p, o.rect, {(rows.first + rows.end) / 2, o.all.heat.first_col + under.col + 0.5});
   }
-  list->AddRect({pane.p.min.x - 1, pane.p.min.y - 1}, {pane.p.max.x + 1, pane.p.max.y + 1}, colours().line);
   draw_col_axis(pane.p, o.rect);
   const bool first = &pane == &o.panes.front(), last = &pane == &o.panes.back();
   draw_traced(pane.p, o.rect, marked_row(o), first && last ? Sides::both : (first ? Sides::left : Sides::right));
@@ -342,13 +340,9 @@ void draw_curves(const Output& o, const Cell& under) {
 
 void draw_bars(const Output& o) {
   const auto how = colourings(o.all, o.session.view);
-  const auto bar = [&](int i, const HeatState& state) {
-    draw_colour_bar({{o.whole.bar_left[i], o.whole.min.y}, {o.whole.bar_right[i], o.whole.max.y}},
-                    how[static_cast<std::size_t>(i)], state);
-  };
-  bar(0, o.all.heat);
+  draw_colour_bar(o.whole.bars[0], how[0], o.all.heat);
   draw_range_lock(o.session.view, o.all, o.whole, how[0]);
-  if (!o.one_bar) bar(1, o.all.second);
+  if (!o.one_bar) draw_colour_bar(o.whole.bars[1], how[1], o.all.second);
 }
 
 /// A ring around an element of a loaded output, and its name.

@@ -34,14 +34,15 @@ Places places(ImVec2 from, ImVec2 to, const Margins& m) {
   const float bar = std::floor(px(12)), labels = std::floor(px(60));
   float right = to.x;
   for (int i = m.bars - 1; i >= 0; --i) {
-    p.bar_right[i] = std::floor(right - labels);
-    p.bar_left[i] = p.bar_right[i] - bar;
-    right = p.bar_left[i] - std::floor(px(14));
+    p.bars[i].max.x = std::floor(right - labels);
+    p.bars[i].min.x = p.bars[i].max.x - bar;
+    right = p.bars[i].min.x - std::floor(px(14));
   }
   const float side = std::floor(px(m.side)), below = std::floor(px(m.below)), gap = std::floor(px(8));
   p.min = {std::floor(from.x + px(46)), std::floor(from.y + px(8))};
   p.max = {std::max(p.min.x + 16, right - (side > 0 ? side + gap : 0)),
            std::max(p.min.y + 16, std::floor(to.y - px(34)) - (below > 0 ? below + 2 * gap : 0))};
+  for (Box& each : p.bars) each.min.y = p.min.y, each.max.y = p.max.y;
   p.side = {{p.max.x + gap, p.min.y}, {p.max.x + gap + side, p.max.y}};
   p.below = {{p.min.x, p.max.y + std::floor(px(22))}, {p.max.x, p.max.y + std::floor(px(22)) + below}};
   p.caption = (below > 0 ? p.below.max.y - std::floor(px(8)) : p.max.y) + px(6);
@@ -155,6 +156,12 @@ struct Marker {
 
 }  // namespace
 
+void draw_outline(const Places& p, bool dimmed) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (dimmed) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
+  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+}
+
 void draw_row_axis(const Places& p, const CellRect& rect) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float half = line_height(Face::mono_small) / 2;
@@ -259,7 +266,7 @@ void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& pi
 }
 
 void draw_instead(const Places& p, const std::string& sentence) {
-  ImGui::GetWindowDrawList()->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+  draw_outline(p);
   take_room(p.min, {p.width(), p.height()});
   const float width = std::min(px(460), p.width() - px(24));
   const float lines = std::ceil(text_width(Face::label, sentence) / width);

@@ -43,9 +43,9 @@ struct Margins {
 
 /// Rectangles of a picture and of what surrounds it, in whole pixels.
 struct Places {
-  ImVec2 min, max;  ///< the picture
-  Box side, below;  ///< the curves
-  float bar_left[2] = {}, bar_right[2] = {};
+  ImVec2 min, max;    ///< the picture
+  Box side, below;    ///< the curves
+  Box bars[2];        ///< the colour bars
   float caption = 0;  ///< top of the caption
   float width() const { return max.x - min.x; }
   float height() const { return max.y - min.y; }
@@ -77,6 +77,8 @@ bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect)
 /// "each pixel shows the largest |value| of the 12 cells under it"
 std::string sampling_text(const CellPicture& picture, const Places& p, const CellRect& rect);
 
+/// A line around the picture; `dimmed`: a veil over it, because it answers an older question.
+void draw_outline(const Places& p, bool dimmed = false);
 void draw_row_axis(const Places& p, const CellRect& rect);
 void draw_col_axis(const Places& p, const CellRect& rect);
 /// Two lines under the picture: name of its columns, and a remark at the right.

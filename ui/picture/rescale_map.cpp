@@ -189,18 +189,19 @@ void paint_map(const PanelInput& input, RescaleState& m, const Places& p, const 
 }
 
 /// Legend of the map of moves.
-void draw_legend(const Places& p, bool masked, const Colouring& how) {
+void draw_legend(const Box& bar, bool masked, const Colouring& how) {
   const auto entry = [&](float y, Colour colour, const char* text) {
     ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRectFilled({p.bar_left[0], y}, {p.bar_right[0], y + px(12)}, colour);
-    list->AddRect({p.bar_left[0], y}, {p.bar_right[0], y + px(12)}, colours().line);
-    draw_text({p.bar_right[0] + px(8), y - px(1)}, Face::small, colours().secondary, text);
+    list->AddRectFilled({bar.min.x, y}, {bar.max.x, y + px(12)}, colour);
+    list->AddRect({bar.min.x, y}, {bar.max.x, y + px(12)}, colours().line);
+    draw_text({bar.max.x + px(8), y - px(1)}, Face::small, colours().secondary, text);
   };
-  entry(p.min.y, colours().moved, "moved");
-  entry(p.min.y + px(24), stayed_colour(), "stayed");
+  const float y = bar.min.y;
+  entry(y, colours().moved, "moved");
+  entry(y + px(24), stayed_colour(), "stayed");
   if (!masked) return;
-  entry(p.min.y + px(48), colours().panel, "masked");
-  draw_hatch({{p.bar_left[0], p.min.y + px(48)}, {p.bar_right[0], p.min.y + px(60)}}, how);
+  entry(y + px(48), colours().panel, "masked");
+  draw_hatch({{bar.min.x, y + px(48)}, {bar.max.x, y + px(60)}}, how);
 }
 
 /// Marks the tiles that the traced row has consumed.
@@ -262,16 +263,14 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
     draw_col_lines(p, rect, 1, 0);
   }
   draw_consumed_tiles(p, rect, frame.input, view);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_stale(frame.input) || (counts && !current)) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
-  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+  draw_outline(p, is_stale(frame.input) || (counts && !current));
   draw_row_axis(p, rect);
   draw_col_axis(p, rect);
   draw_traced(p, rect, frame.input.answer.result->trace.row);
   if (view.rescale_show == RescaleShow::moved) {
-    draw_legend(p, !sees_all(mapped(m).problem), how);
+    draw_legend(p.bars[0], !sees_all(mapped(m).problem), how);
   } else {
-    draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m);
+    draw_colour_bar(p.bars[0], how, m);
     draw_range_lock(view, frame.state, p, how);
   }
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));

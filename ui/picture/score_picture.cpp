@@ -157,20 +157,18 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   if (cell && cell->row >= 0) trace_clicked(session, m, cell->row, tile_of(m.window->question.experiment, cell->key));
   const Colouring how = colouring(view.score_show != ScoreShow::P, colour_range(all, view), view);
   if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (input.paint) input.paint(list, p.min, p.max, m.image, how);
+  if (input.paint) input.paint(ImGui::GetWindowDrawList(), p.min, p.max, m.image, how);
   const double block = tile_keys(e.a, key_count(e.problem)), n = key_count(e.problem);
   if (view.show_tiles) {
     draw_row_lines(p, rect, tile_rows(e.a, e.problem.n));
     draw_col_lines(p, rect, block, e.a.reverse_keys ? n - std::floor(n / block) * block : 0);
   }
   draw_consumed_keys(p, rect, input, view);
-  if (is_stale(input) || !(e == scored(session.experiment))) list->AddRectFilled(p.min, p.max, faded(colours().panel, 0.35f));
-  list->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+  draw_outline(p, is_stale(input) || e != scored(session.experiment));
   draw_row_axis(p, rect);
   draw_col_axis(p, rect);
   if (input.answer.result) draw_traced(p, rect, input.answer.result->trace.row);
-  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, m);
+  draw_colour_bar(p.bars[0], how, m);
   draw_range_lock(session.view, all, p, how);
   draw_caption(p, "key", remark(m, p, rect));
   if (view.profiles) draw_curves(p, rect, m, profiled(w, cell, traced_row(session.experiment.problem)), how);

@@ -311,8 +311,8 @@ void draw_range_lock(View& view, const UiState& state, const Places& p, const Co
   const bool pinned = picture_settings(view).range_pinned;
   const double largest = largest_shown(state, view);
   if (static_cast<float>(automatic_range(largest)) != how.range && largest > 0)
-    draw_mark({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, largest, colours().text);
-  const float side = px(20), middle = (p.bar_left[0] + p.bar_right[0]) / 2;
+    draw_mark(p.bars[0], how, largest, colours().text);
+  const float side = px(20), middle = (p.bars[0].min.x + p.bars[0].max.x) / 2;
   const ImVec2 at{std::floor(middle - side / 2), std::floor(p.max.y + px(6))};
   ImGui::SetCursorScreenPos(at);
   if (ImGui::InvisibleButton("pin", {side, side}, ImGuiButtonFlags_EnableNav)) toggle_pinned_range(state, view);

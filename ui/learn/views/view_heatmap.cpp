@@ -65,11 +65,11 @@ void draw_picture(const LessonScene& scene, TensorPicture& picture, float height
   const Colouring how = colouring(text(heat.field).is_signed, automatic_range(static_cast<double>(heat.largest)), view);
   refresh_pixels(heat, p, rect);
   if (scene.input.paint) scene.input.paint(ImGui::GetWindowDrawList(), p.min, p.max, heat.image, how);
-  ImGui::GetWindowDrawList()->AddRect({p.min.x - 1, p.min.y - 1}, {p.max.x + 1, p.max.y + 1}, colours().line);
+  draw_outline(p);
   draw_row_axis(p, rect);
   draw_col_axis(p, rect);
   draw_row_worst(p, rect, heat, static_cast<double>(heat.largest), field_colour(heat.field));
-  draw_colour_bar({{p.bar_left[0], p.min.y}, {p.bar_right[0], p.max.y}}, how, heat);
+  draw_colour_bar(p.bars[0], how, heat);
   draw_caption(p, picture.seen.shown.keys_down ? "key down, head dimension across" : "query row down, head dimension across",
                sampling_text(heat, p, rect));
   dim_if_earlier(scene, *picture.seen.answer, p.min, p.max);
