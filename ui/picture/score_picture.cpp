@@ -71,7 +71,7 @@ std::string why_no_scores(const Session& session, const PanelInput& input) {
   return {};
 }
 
-/// A cell of the window.
+/// A cell of the window; row -1: none.
 struct ScoreCell {
   int row = -1, key = -1;  ///< indices in Q and K
   std::size_t at = 0;
@@ -140,8 +140,8 @@ std::string remark(const ScoreState& m, const Places& p, const CellRect& rect) {
 }
 
 /// Cell whose row and column are drawn: under the mouse, or the traced row's last key.
-ScoreCell profiled(const ScoreWindow& w, const std::optional<ScoreCell>& under, int traced) {
-  if (under && under->row >= 0) return *under;
+ScoreCell profiled(const ScoreWindow& w, const ScoreCell& under, int traced) {
+  if (under.row >= 0) return under;
   const ScoreQuestion& q = w.question;
   const int row = std::clamp(traced, q.first_row, q.first_row + q.rows - 1);
   return {row, std::clamp(visible_keys(q.experiment.problem, row).end - 1, q.first_key, q.first_key + q.keys - 1), 0};
@@ -153,8 +153,8 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   const ScoreWindow& w = *m.window;
   const Experiment& e = w.question.experiment;
   const auto at = hovered(p, rect);
-  const auto cell = at ? std::optional(cell_at(w, *at)) : std::nullopt;
-  if (cell && cell->row >= 0) trace_clicked(session, m, cell->row, tile_of(m.window->question.experiment, cell->key));
+  const ScoreCell cell = at ? cell_at(w, *at) : ScoreCell{};
+  if (cell.row >= 0) trace_clicked(session, m, cell.row, tile_of(e, cell.key));
   const Colouring how = colouring(view.score_show != ScoreShow::P, colour_range(all, view), view);
   if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
   if (input.paint) input.paint(ImGui::GetWindowDrawList(), p.min, p.max, m.image, how);
@@ -172,10 +172,10 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   draw_range_lock(session.view, all, p, how);
   draw_caption(p, "key", remark(m, p, rect));
   if (view.profiles) draw_curves(p, rect, m, profiled(w, cell, traced_row(session.experiment.problem)), how);
-  if (!cell || cell->row < 0) return;
-  draw_crosshair(p, rect, {cell->row + 0.5, cell->key + 0.5});
-  draw_cell_mark(p, rect, {static_cast<double>(cell->row), cell->row + 1.0}, cell->key, cell->key + 1);
-  draw_note(p.box(), ImGui::GetIO().MousePos, note(w, *cell));
+  if (cell.row < 0) return;
+  draw_crosshair(p, rect, {cell.row + 0.5, cell.key + 0.5});
+  draw_cell_mark(p, rect, {static_cast<double>(cell.row), cell.row + 1.0}, cell.key, cell.key + 1);
+  draw_note(p.box(), ImGui::GetIO().MousePos, note(w, cell));
 }
 
 }  // namespace
