@@ -158,8 +158,8 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
   HeatState cpu, gpu;
   for (const CellRect& cells : {CellRect{0, 0, 96, 16}, {10, 2.5, 50, 11}})
     for (const Field field : {Field::golden, Field::a}) {
-      refresh_values(cpu, on_cpu, field);
-      refresh_values(gpu, on_gpu, field);
+      refresh_values(cpu, {.result = on_cpu}, field);
+      refresh_values(gpu, {.result = on_gpu}, field);
       refresh_image(cpu, cells, width, height);
       refresh_image(gpu, cells, width, height);
       EXPECT_FALSE(cpu.image.pixels.empty());
@@ -167,10 +167,10 @@ TEST_F(TexturePictures, OfAResultOnAGpuAreThoseOfTheSameResultOnTheCpu) {
       EXPECT_EQ(shown(sharing_, gpu.image), shown(sending_, cpu.image));
     }
   EXPECT_EQ(log_.painted, 4);
-  refresh_values(gpu, on_gpu, Field::a_storage);
+  refresh_values(gpu, {.result = on_gpu}, Field::a_storage);
   refresh_image(gpu, {0, 0, 96, 16}, width, height);
   EXPECT_FALSE(gpu.image.pixels.empty()) << "the GPU has no matrix of parts of an error";
-  refresh_values(gpu, on_cpu, Field::a);
+  refresh_values(gpu, {.result = on_cpu}, Field::a);
   refresh_image(gpu, {0, 0, 96, 16}, width, height);
   EXPECT_FALSE(gpu.image.source.on_device) << "the matrices of the previous result are released";
 }
@@ -180,7 +180,7 @@ TEST_F(TexturePictures, OfAPictureInThePlaceOfAnotherAreItsOwn) {
   HeatState picture;
   for (const Field field : {Field::golden, Field::a_error}) {
     picture = HeatState{};
-    refresh_values(picture, result, field);
+    refresh_values(picture, {.result = result}, field);
     refresh_image(picture, {0, 0, 96, 16}, width, height);
     Texture fresh;
     EXPECT_EQ(shown(sending_, picture.image), shown(fresh, picture.image));

@@ -167,10 +167,6 @@ void place_window(HeatState& state, const GradientWindow& window) {
 
 }  // namespace
 
-bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field) {
-  return refresh_values(state, ShownTensor{.result = result}, field);
-}
-
 bool refresh_values(HeatState& state, const ShownTensor& shown, Field field) {
   if (state.result == shown.result && state.field == field) return false;
   const std::shared_ptr<const Result>& result = shown.result;

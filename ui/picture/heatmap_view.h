@@ -54,7 +54,6 @@ std::string cell_words(const ShownTensor& shown, int row, int col);
 
 /// Updates the values of the field; true if they changed.
 bool refresh_values(HeatState& state, const ShownTensor& shown, Field field);
-bool refresh_values(HeatState& state, const std::shared_ptr<const Result>& result, Field field);
 /// Updates the maxima of each row and of the picture, and the flags of NaN and infinity; invalidates the image.
 void measure(CellPicture& picture);
 /// Updates the image of `rect` at width x height pixels; true if it changed.
