@@ -155,7 +155,6 @@ void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& pi
 /// Smallest and largest value of each of `pixels` pixels over [from, to); a pixel without values has least > largest.
 struct Extremes {
   float least, largest;
-  bool has_nan;
 };
 std::vector<Extremes> extremes(std::span<const float> values, double from, double to, int pixels);
 

@@ -122,12 +122,11 @@ std::vector<Extremes> extremes(std::span<const float> values, double from, doubl
   const double step = (to - from) / pixels, size = static_cast<double>(values.size());
   for (int i = 0; i < pixels; ++i) {
     const double low = std::floor(from + i * step + 1e-9), high = std::max(low + 1, std::ceil(from + (i + 1) * step - 1e-9));
-    Extremes e{infinity, -infinity, false};
+    Extremes e{infinity, -infinity};
     for (auto j = static_cast<std::size_t>(std::clamp(low, 0.0, size)),
               end = static_cast<std::size_t>(std::clamp(high, 0.0, size));
          j < end; ++j) {
       const float v = values[j];
-      if (v != v) e.has_nan = true;
       if (v < e.least) e.least = v;
       if (v > e.largest) e.largest = v;
     }
