@@ -102,13 +102,6 @@ void input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
   if (ask) ImGui::OpenPopup("tensor file");
 }
 
-/// The layer with this head; null: none.
-const LayerEntry* layer_of(const TensorFileInfo& info, int head) {
-  const auto found =
-      std::ranges::find_if(info.layers, [&](const LayerEntry& x) { return head >= x.first && head < x.first + x.heads; });
-  return found == info.layers.end() ? nullptr : &*found;
-}
-
 /// The problem on a head of a layer. If it used all tokens of the current head, it uses all of the new one: sequences differ in
 /// length.
 Problem on_head(const Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, int head) {

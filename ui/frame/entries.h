@@ -1,6 +1,7 @@
 /// Lists that the app offers to the panels: tensor files, devices, figures of the papers, session files.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,13 @@ struct TensorFileInfo {
   std::vector<LayerEntry> layers{};       ///< one or more
   std::vector<std::string> left_out{};    ///< a sentence for each unusable layer and each unused scale
 };
+
+/// The layer with this head; null: none.
+inline const LayerEntry* layer_of(const TensorFileInfo& info, int head) {
+  const auto found =
+      std::ranges::find_if(info.layers, [&](const LayerEntry& x) { return head >= x.first && head < x.first + x.heads; });
+  return found == info.layers.end() ? nullptr : &*found;
+}
 
 /// Contents of a file with a kernel's output, for its head picker.
 struct OutputFileInfo {

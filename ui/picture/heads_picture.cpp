@@ -251,8 +251,7 @@ void open_head(Session& session, int head, const AttentionShape& shape) {
 
 /// Opens a head of a grid; -1: none.
 void open_head(Session& session, const TensorFileInfo& info, int head) {
-  for (const LayerEntry& layer : info.layers)
-    if (head >= layer.first && head < layer.first + layer.heads) open_head(session, head, layer.shape);
+  if (const LayerEntry* const layer = layer_of(info, head)) open_head(session, head, layer->shape);
 }
 
 void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) {

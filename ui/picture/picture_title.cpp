@@ -75,10 +75,8 @@ std::string input_in_words(const View& view, const Input& input, const TensorFil
 std::string length_in_words(const PictureSubject& s) {
   const Problem& p = s.experiment.problem;
   AttentionShape least = shape_of(p), most = least;
-  const auto own = std::ranges::find_if(s.info.layers, [&](const LayerEntry& layer) {
-    return p.input.index >= layer.first && p.input.index < layer.first + layer.heads;
-  });
-  const bool of_file = s.view.picture == PictureKind::heads && s.info.file == p.input.file && own != s.info.layers.end();
+  const LayerEntry* const own = layer_of(s.info, p.input.index);
+  const bool of_file = s.view.picture == PictureKind::heads && s.info.file == p.input.file && own != nullptr;
   if (of_file && p.n >= own->shape.n)
     for (const LayerEntry& layer : s.info.layers) {
       least.n = std::min(least.n, layer.shape.n), least.n_k = std::min(least.n_k, layer.shape.n_k);
