@@ -210,7 +210,7 @@ void draw_numbers(const HeadRow& row, ImVec2 at) {
   line(colours().text, fmt::format("{:.3g}×", row.ratio));
   line(colours().secondary, fmt::format("{:.2g} resc.", row.rescales));
   line(colours().secondary, fmt::format("S {:.3g}", row.largest_score));
-  if (row.nonfinite > 0) line(colours().bad, fmt::format("{:.0f} NaN", row.nonfinite));
+  if (row.nonfinite > 0) line(colours().bad, fmt::format("{:.0f} NaN, inf", row.nonfinite));
 }
 
 /// Common parameters of the cards.
