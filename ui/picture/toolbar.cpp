@@ -214,7 +214,7 @@ void tiles_toggle(View& view) {
   explain(view.picture == PictureKind::output && view.tensor == AnswerTensor::O
               ? "Lines where a new tile of block_q query rows begins. Tiles of block_k keys have no axis in this picture: the "
                 "keys are summed away; they are the horizontal axis of the strip below. Key G."
-              : "Lines where a new tile begins: block_q query rows down, block_k keys across. Key G.");
+              : "Lines where a new tile of block_q queries or of block_k keys begins. Key G.");
 }
 
 void whole_button(View& view) {
