@@ -174,9 +174,9 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
     cell.fill = mixed(colours().raised, x < 0 ? colours().moved : colours().a, share);
     cell.number = fmt::format("{:.1f}", 100 * x);
     const bool of_layer = shares->part == ModelPart::layer;
-    cell.sentence = fmt::format("Without the rounding of {} a's mean |difference of log p| is {:.2f} % smaller. {}",
-                                of_layer ? info.layers[static_cast<std::size_t>(head / f.reading->heads)].name : name, 100 * x,
-                                cell.sentence);
+    cell.sentence = fmt::format("Without the rounding of {} a's mean |difference of log p| is {:.2f} % {}. {}",
+                                of_layer ? info.layers[static_cast<std::size_t>(head / f.reading->heads)].name : name,
+                                std::fabs(100 * x), x < 0 ? "larger" : "smaller", cell.sentence);
     return cell;
   };
   ImGui::SetCursorScreenPos(box.min);
