@@ -213,83 +213,79 @@ Counted counted(const Experiment& e, const Traffic& t) {
   return c;
 }
 
-/// Formulas and sums for n_k != N or d_v != d.
-void count_apart(TrafficOfAll& all, const Counted& c) {
-  all[0].formula = "(N+n_k)(d+d_v) + 4N·n_k";
-  all[0].counted = fmt::format(
-      "read Q, K; write S; read S; write P; read P, V; write O\n(({0:.0f} + {1:.0f}) * ({2:.0f} + {3:.0f}) + 4 * {0:.0f} * "
-      "{1:.0f}) * "
-      "{4:.0f} B = ",
-      c.n, c.n_k, c.d, c.d_v, c.size);
-  all[1].formula = "n_k(d+d_v) + (d+2d_v+4)ΣBr";
-  all[1].counted = fmt::format(
-      "K, V once; per tile Q, O, l, m in, then O, l, m out\n({0:.0f} * ({1:.0f} + {2:.0f}) + {3:.0f} * ({1:.0f} + 2 * {2:.0f} "
-      "+ 4)) * "
-      "{4:.0f} B = ",
-      c.n_k, c.d, c.d_v, c.query_rows, c.size);
-  all[2].formula = "N(d+d_v+1) + (d+d_v)ΣBc";
-  all[2].counted = fmt::format(
-      "Q, O and the log-sum-exp once; per tile K, V in\n({0:.0f} * ({1:.0f} + {2:.0f} + 1) + {3:.0f} * ({1:.0f} + {2:.0f})) * "
-      "{4:.0f} B "
-      "= ",
-      c.n, c.d, c.d_v, c.key_rows, c.size);
+/// Tensors that each algorithm moves between HBM and the chip.
+constexpr std::array<const char*, 3> movements{"read Q, K; write S; read S; write P; read P, V; write O",
+                                               "K, V once; per tile Q, O, l, m in, then O, l, m out",
+                                               "Q, O and the log-sum-exp once; per tile K, V in"};
+
+/// The elements that an algorithm moves, and their bytes as a sum of numbers.
+struct Formula {
+  std::string elements, bytes;
+};
+using Formulas = std::array<Formula, 3>;
+
+/// For n_k = N and d_v = d.
+Formulas square_formulas(const Counted& c, bool masked) {
+  return {
+      {{"4Nd + 4N²", fmt::format("(4 * {0:.0f} * {1:.0f} + 4 * {0:.0f}^2) * {2:.0f} B = ", c.n, c.d, c.size)},
+       {masked ? "2Nd + (3d+4)ΣBr" : "2Nd + Tc·N(3d+4)",
+        fmt::format("(2 * {0:.0f} * {1:.0f} + {2:.0f} * (3 * {1:.0f} + 4)) * {3:.0f} B = ", c.n, c.d, c.query_rows, c.size)},
+       {masked ? "2Nd + N + 2dΣBc" : "2Nd + N + Tr·2Nd",
+        fmt::format("(2 * {0:.0f} * {1:.0f} + {0:.0f} + {2:.0f} * 2 * {1:.0f}) * {3:.0f} B = ", c.n, c.d, c.key_rows,
+                    c.size)}}};
 }
 
-/// Sums for Q, K or V stored with scales: average bytes per number, scales included.
-void count_with_scales(TrafficOfAll& all, const std::string& stored, const Counted& c) {
-  const std::string with = fmt::format("\n{} B per number as stored, scales included; all else {:.0f} B\n", stored, c.size);
+/// For n_k != N or d_v != d.
+Formulas other_formulas(const Counted& c) {
+  return {{{"(N+n_k)(d+d_v) + 4N·n_k",
+            fmt::format("(({0:.0f} + {1:.0f}) * ({2:.0f} + {3:.0f}) + 4 * {0:.0f} * {1:.0f}) * {4:.0f} B = ", c.n, c.n_k, c.d,
+                        c.d_v, c.size)},
+           {"n_k(d+d_v) + (d+2d_v+4)ΣBr",
+            fmt::format("({0:.0f} * ({1:.0f} + {2:.0f}) + {3:.0f} * ({1:.0f} + 2 * {2:.0f} + 4)) * {4:.0f} B = ", c.n_k, c.d,
+                        c.d_v, c.query_rows, c.size)},
+           {"N(d+d_v+1) + (d+d_v)ΣBc",
+            fmt::format("({0:.0f} * ({1:.0f} + {2:.0f} + 1) + {3:.0f} * ({1:.0f} + {2:.0f})) * {4:.0f} B = ", c.n, c.d, c.d_v,
+                        c.key_rows, c.size)}}};
+}
+
+/// Bytes for Q, K or V stored with scales: average bytes per number, scales included.
+std::array<std::string, 3> bytes_with_scales(const Counted& c) {
   const std::string query = fmt::format("{:.0f} * {:.4g}", c.d, c.Q),
                     key = fmt::format("({:.0f} * {:.4g} + {:.0f} * {:.4g})", c.d, c.K, c.d_v, c.V);
-  all[0].counted =
-      "read Q, K; write S; read S; write P; read P, V; write O" + with +
-      fmt::format("{0:.0f} * ({1} + {2:.0f} * {3:.0f}) + {4:.0f} * {5} + 4 * {0:.0f} * {4:.0f} * {3:.0f} B = ", c.n, query,
-                  c.d_v, c.size, c.n_k, key);
-  all[1].counted = "K, V once; per tile Q, O, l, m in, then O, l, m out" + with +
-                   fmt::format("{:.0f} * {} + {:.0f} * ({} + (2 * {:.0f} + 4) * {:.0f}) B = ", c.n_k, key, c.query_rows, query,
-                               c.d_v, c.size);
-  all[2].counted =
-      "Q, O and the log-sum-exp once; per tile K, V in" + with +
-      fmt::format("{:.0f} * ({} + ({:.0f} + 1) * {:.0f}) + {:.0f} * {} B = ", c.n, query, c.d_v, c.size, c.key_rows, key);
+  return {fmt::format("{0:.0f} * ({1} + {2:.0f} * {3:.0f}) + {4:.0f} * {5} + 4 * {0:.0f} * {4:.0f} * {3:.0f} B = ", c.n, query,
+                      c.d_v, c.size, c.n_k, key),
+          fmt::format("{:.0f} * {} + {:.0f} * ({} + (2 * {:.0f} + 4) * {:.0f}) B = ", c.n_k, key, c.query_rows, query, c.d_v,
+                      c.size),
+          fmt::format("{:.0f} * ({} + ({:.0f} + 1) * {:.0f}) + {:.0f} * {} B = ", c.n, query, c.d_v, c.size, c.key_rows, key)};
 }
 
 TrafficOfAll traffic_of_all(const Experiment& e, const Traffic& t) {
-  const bool masked = t.skipped_tiles > 0;
   const Counted c = counted(e, t);
-  const auto [n, n_k, d, d_v, size, Q, K, V, query_rows, key_rows] = c;
+  const Formulas formulas = shape_of(e.problem).is_square() ? square_formulas(c, t.skipped_tiles > 0) : other_formulas(c);
   const double flops = useful_flops(e.problem);
-  const std::string tiles = fmt::format("\n{} of {} tiles visited", static_cast<long long>(t.tiles - t.skipped_tiles),
-                                        static_cast<long long>(t.tiles));
+  const std::string stored = stored_bytes_text(e),
+                    tiles = fmt::format("\n{} of {} tiles visited", t.tiles - t.skipped_tiles, t.tiles);
   TrafficOfAll all{
       {{.name = "Algorithm 0",
         .bytes = t.algorithm0,
-        .formula = "4Nd + 4N²",
-        .counted = fmt::format(
-            "read Q, K; write S; read S; write P; read P, V; write O\n(4 * {:.0f} * {:.0f} + 4 * {:.0f}^2) * {:.0f} B = ", n, d,
-            n, size),
         .what = "Standard attention in three kernels (arXiv 2205.14135, Algorithm 0): S and P are written in full, N x N, and "
                 "read again, masked or not."},
        {.name = "FA-1",
         .bytes = t.flash1,
-        .formula = masked ? "2Nd + (3d+4)ΣBr" : "2Nd + Tc·N(3d+4)",
-        .counted = fmt::format("K, V once; per tile Q, O, l, m in, then O, l, m out\n(2 * {:.0f} * {:.0f} + {:.0f} * (3 * "
-                               "{:.0f} + 4)) * {:.0f} B = ",
-                               n, d, query_rows, d, size),
         .what = "FlashAttention (arXiv 2205.14135, Algorithm 1): K and V outside: Q, O, l and m are read and written "
                 "for every tile of keys. Large block_k helps. By its Theorem 2 the order is N² d² / M."},
        {.name = "FA-2",
         .bytes = t.flash2,
-        .formula = masked ? "2Nd + N + 2dΣBc" : "2Nd + N + Tr·2Nd",
-        .counted = fmt::format("Q, O and the log-sum-exp once; per tile K, V in\n(2 * {:.0f} * {:.0f} + {:.0f} + {:.0f} * 2 * "
-                               "{:.0f}) * {:.0f} B = ",
-                               n, d, n, key_rows, d, size),
         .what = "FlashAttention-2 (arXiv 2307.08691, Algorithm 1): Q outside, O stays on chip, K and V are read again for "
                 "every tile of queries. Large block_q helps. Every load counts, even those that a cache would serve."}}};
-  const std::string stored = stored_bytes_text(e);
-  if (!shape_of(e.problem).is_square()) count_apart(all, c);
-  if (!stored.empty()) count_with_scales(all, stored, c);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int index = static_cast<int>(i);
-    all[i].counted += bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
+    const std::string sum =
+        stored.empty() ? "\n" + formulas[i].bytes
+                       : fmt::format("\n{} B per number as stored, scales included; all else {:.0f} B\n", stored, c.size) +
+                             bytes_with_scales(c)[i];
+    all[i].formula = formulas[i].elements;
+    all[i].counted = movements[i] + sum + bytes_text(all[i].bytes) + (i > 0 ? tiles : "");
     all[i].flops = flops;
     all[i].intensity = flops / all[i].bytes;
     all[i].ink = info(e.a.algorithm).traffic == index ? Ink::a : info(e.b.algorithm).traffic == index ? Ink::b : Ink::golden;
