@@ -81,8 +81,8 @@ void draw_aside(const Box& box, const std::string& text) {
 /// The name of the compared tensor.
 std::string tensor_text(const TrainRecord& r, const TrainLook& look) {
   if (look.measure == TrainMeasure::loss_difference) return "";
-  const auto i = static_cast<std::size_t>(look.tensor);
-  return look.tensor >= 0 && i < r.parameters.tensors.size() ? r.parameters.tensors[i].name : "all tensors";
+  const ParameterTensor* const tensor = tensor_of(r, look);
+  return tensor != nullptr ? tensor->name : "all tensors";
 }
 
 /// True if the button that shows all steps fits into the first of the two title lines.

@@ -21,14 +21,7 @@ constexpr EnumArray<WeightPicture, Choice> pictures{{
      "one row each."},
     {"matrix", "Every element of the tensor at the newest measured step."},
 }};
-const PairRecord* shown_pair(const TrainScene& s) {
-  const TrainRecord& r = *s.record();
-  return r.pairs.empty() ? nullptr : &r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair))];
-}
-
-bool has_tensor(const TrainScene& s) {
-  return s.look().tensor >= 0 && static_cast<std::size_t>(s.look().tensor) < s.record()->parameters.tensors.size();
-}
+const ParameterTensor* shown_tensor(const TrainScene& s) { return tensor_of(*s.record(), s.look()); }
 
 /// Sets the largest finite number and the flags of NaN and infinities; empty cells are ignored.
 void measure_cells(CellPicture& p) {
@@ -76,7 +69,8 @@ void refresh_picture(const TrainScene& s, const PairRecord& pair) {
 void pick_pair(const TrainScene& s, float width) {
   const TrainRecord& r = *s.record();
   const WithField f(Face::label, 22);
-  if (!begin_combo("##pair", shown_pair(s) != nullptr ? named(r.plan, shown_pair(s)->pair.name) : "–", width))
+  const PairRecord* const shown = pair_of(r, s.look());
+  if (!begin_combo("##pair", shown != nullptr ? named(r.plan, shown->pair.name) : "–", width))
     return explain("The models whose weights are compared in this picture and in the table at the right.");
   for (std::size_t p = 0; p < r.pairs.size(); ++p) {
     if (ImGui::Selectable((named(r.plan, r.pairs[p].pair.name) + "###pair " + std::to_string(p)).c_str(),
@@ -92,7 +86,8 @@ void pick_pair(const TrainScene& s, float width) {
 void pick_tensor(const TrainScene& s, float width) {
   const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
   const WithField f(Face::label, 22);
-  if (!begin_combo("##tensor", has_tensor(s) ? all[static_cast<std::size_t>(s.look().tensor)].name : "all tensors", width))
+  const ParameterTensor* const shown = shown_tensor(s);
+  if (!begin_combo("##tensor", shown != nullptr ? shown->name : "all tensors", width))
     return explain("The tensor whose difference is shown here and in the curves above.");
   if (ImGui::Selectable("all tensors###tensor all", s.look().tensor < 0)) s.look().tensor = -1;
   explain("Everything together.");
@@ -128,13 +123,12 @@ void read_out(const Box& map, const std::string& where, double value) {
 
 /// The name of the picture's row under the mouse: rows of the tensor, or a tensor.
 std::string row_text(const TrainScene& s, double share) {
-  const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
-  if (has_tensor(s)) {
-    const int rows = all[static_cast<std::size_t>(s.look().tensor)].rows;
+  if (const ParameterTensor* const tensor = shown_tensor(s)) {
     const int parts = std::max(1, s.state.picture.rows), part = std::min(parts - 1, static_cast<int>(share * parts));
-    const int first = part * rows / parts, last = std::max(first, (part + 1) * rows / parts - 1);
+    const int first = part * tensor->rows / parts, last = std::max(first, (part + 1) * tensor->rows / parts - 1);
     return first == last ? fmt::format("row {}", first) : fmt::format("rows {} to {}", first, last);
   }
+  const std::vector<ParameterTensor>& all = s.record()->parameters.tensors;
   const auto t = std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())));
   return all.empty() ? "" : all[t].name;
 }
@@ -171,15 +165,14 @@ std::string picture_csv(const CellPicture& p) {
 /// Ends of the rows, and the picture's meaning under it.
 void draw_names(const TrainScene& s, const PanelMouse& mouse, bool matrix) {
   const CellPicture& p = s.state.picture;
-  const std::size_t rows =
-      has_tensor(s) ? static_cast<std::size_t>(s.record()->parameters.tensors[static_cast<std::size_t>(s.look().tensor)].rows)
-                    : s.record()->parameters.tensors.size();
+  const ParameterTensor* const tensor = shown_tensor(s);
+  const auto rows = tensor != nullptr ? tensor->rows : static_cast<int>(s.record()->parameters.tensors.size());
   const float line = line_height(Face::mono_small);
   draw_text({mouse.from.x - px(6), mouse.from.y - px(1)}, Face::mono_small, colours().faint, "0", 1);
   draw_text({mouse.from.x - px(6), mouse.to.y - line}, Face::mono_small, colours().faint, std::to_string(rows - 1), 1);
   const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.state.picture_gap->step)
-                           : has_tensor(s) ? "largest |ΔW| along the rows of the tensor, steps as above"
-                                           : "largest |ΔW| of each tensor, in the order of the table, steps as above";
+                           : tensor != nullptr ? "largest |ΔW| along the rows of the tensor, steps as above"
+                                               : "largest |ΔW| of each tensor, in the order of the table, steps as above";
   draw_fitted({mouse.from.x, mouse.to.y + px(18)}, Face::small, colours().faint, what, mouse.to.x - mouse.from.x);
 }
 
@@ -195,7 +188,7 @@ void paint(const TrainScene& s, const Colouring& how) {
 }  // namespace
 
 void draw_train_picture(const TrainScene& s, const Box& box) {
-  const PairRecord* const pair = shown_pair(s);
+  const PairRecord* const pair = pair_of(*s.record(), s.look());
   draw_title(s, box);
   constexpr float title_height = 28;
   const ImVec2 at{box.min.x, box.min.y + px(title_height + 4)}, size{box.max.x - at.x, box.max.y - px(18) - at.y};
@@ -215,8 +208,8 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(at);
   const PanelMouse mouse = draw_panel(panel, look, size);
   if (empty) {
-    const char* text = matrix && !has_tensor(s) ? "Choose a tensor: its elements are shown one by one."
-                                                : "The picture appears with the first measured step.";
+    const char* text = matrix && shown_tensor(s) == nullptr ? "Choose a tensor: its elements are shown one by one."
+                                                            : "The picture appears with the first measured step.";
     draw_fitted({(mouse.from.x + mouse.to.x) / 2, (mouse.from.y + mouse.to.y) / 2 - px(8)}, Face::label, colours().faint, text,
                 mouse.to.x - mouse.from.x, 0.5f);
     return;

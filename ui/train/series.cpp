@@ -167,11 +167,9 @@ std::string run_title(const TrainLook& look) {
 }
 
 std::string pair_title(const TrainDrawing& d) {
-  const TrainRecord& record = *d.record;
   std::string title = titled(text_of(d.look.measure));
-  if (d.look.tensor >= 0 && static_cast<std::size_t>(d.look.tensor) < record.parameters.tensors.size())
-    title += " of " + record.parameters.tensors[static_cast<std::size_t>(d.look.tensor)].name;
-  return d.reference < 0 ? title : title + " / that of " + record.pairs[static_cast<std::size_t>(d.reference)].pair.name;
+  if (const ParameterTensor* const tensor = tensor_of(*d.record, d.look)) title += " of " + tensor->name;
+  return d.reference < 0 ? title : title + " / that of " + d.record->pairs[static_cast<std::size_t>(d.reference)].pair.name;
 }
 
 /// Empty curves with their names and inks.
@@ -287,9 +285,19 @@ int reference_of(const TrainRecord& record, TrainMeasure measure, int tensor) {
   return best;
 }
 
+const PairRecord* pair_of(const TrainRecord& r, const TrainLook& look) {
+  return r.pairs.empty() ? nullptr : &r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(look.pair))];
+}
+
+const ParameterTensor* tensor_of(const TrainRecord& r, const TrainLook& look) {
+  const auto i = static_cast<std::size_t>(look.tensor);
+  return look.tensor >= 0 && i < r.parameters.tensors.size() ? &r.parameters.tensors[i] : nullptr;
+}
+
 const PairPoint* point_at(const PairRecord& pair, int step) { return newest_at(pair.points, step); }
 const StepReport* step_at(const RunRecord& run, int step) { return newest_at(run.steps, step); }
 const RunHealth* health_at(const RunRecord& run, int step) { return newest_at(run.health, step); }
+
 bool refresh(TrainDrawing& d, const std::shared_ptr<const TrainRecord>& record, const TrainLook& look,
              std::vector<std::shared_ptr<const TrainRecord>> seeds) {
   if (!record) {
@@ -383,20 +391,20 @@ FigurePanel matrix_panel(const TrainRecord& r, const TrainLook& look, const Weig
 
 FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
   FigurePanel p;
-  if (r.pairs.empty()) return p;
-  const PairRecord& pair = r.pairs[std::min(r.pairs.size() - 1, static_cast<std::size_t>(look.pair))];
+  const PairRecord* const pair = pair_of(r, look);
+  if (pair == nullptr) return p;
   const double last = last_step(r);
-  WeightCells cells = weight_cells(pair.points, look.tensor, {0, last}, r.plan.measure_every);
+  WeightCells cells = weight_cells(pair->points, look.tensor, {0, last}, r.plan.measure_every);
   if (cells.values.empty()) return p;
-  const bool one = look.tensor >= 0 && static_cast<std::size_t>(look.tensor) < r.parameters.tensors.size();
+  const ParameterTensor* const tensor = tensor_of(r, look);
   p.x = number_axis("training step");
-  p.y = number_axis(one ? "row of " + r.parameters.tensors[static_cast<std::size_t>(look.tensor)].name : "tensor");
+  p.y = number_axis(tensor != nullptr ? "row of " + tensor->name : "tensor");
   FigureHeat& h = p.heat.emplace();
   h.width = cells.columns, h.height = cells.rows;
   h.values = std::move(cells.values);
-  h.x1 = last, h.y1 = one ? r.parameters.tensors[static_cast<std::size_t>(look.tensor)].rows : h.height;
+  h.x1 = last, h.y1 = tensor != nullptr ? tensor->rows : h.height;
   h.diverging = false;
-  h.label = "max |ΔW|, " + pair.pair.name;
+  h.label = "max |ΔW|, " + pair->pair.name;
   fit_range(h);
   return p;
 }

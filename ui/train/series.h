@@ -42,6 +42,10 @@ double measure_of(const RunHealth& health, RunMeasure measure, int head);
 /// measure; -1: there is none.
 int reference_of(const TrainRecord& record, TrainMeasure measure, int tensor);
 
+/// The pair and the tensor that the look chooses; null: there is no pair, or all tensors.
+const PairRecord* pair_of(const TrainRecord& record, const TrainLook& look);
+const ParameterTensor* tensor_of(const TrainRecord& record, const TrainLook& look);
+
 /// The newest point at or before a step; a negative step: the newest of all. Null: none.
 const PairPoint* point_at(const PairRecord& pair, int step);
 const RunHealth* health_at(const RunRecord& run, int step);

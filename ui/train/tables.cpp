@@ -93,13 +93,14 @@ Table heads_table(const TrainRecord& r, int step) {
   table.columns = {{.key = "head", .meaning = "Layer and head."}, {.key = "of", .meaning = "The model, by its method."}};
   for (const HeadColumn& c : head_columns)
     table.columns.push_back({.key = c.key, .title = c.title, .digits = 2, .meaning = c.what});
+  const std::array names{named(r.plan, "a"), named(r.plan, "b")};
   const int heads = r.plan.model.heads;
   for (int i = 0; i < r.plan.model.layers * heads; ++i)
-    for (std::size_t run = 0; run < std::min<std::size_t>(2, r.runs.size()); ++run) {
+    for (std::size_t run = 0; run < std::min(names.size(), r.runs.size()); ++run) {
       const RunHealth* const health = health_at(r.runs[run], step);
       if (health == nullptr || static_cast<std::size_t>(i) >= health->heads.size()) continue;
       auto& row = table.rows.emplace_back(1, fmt::format("{}.{}", i / heads, i % heads));
-      row.push_back(named(r.plan, run == 0 ? "a" : "b"));
+      row.push_back(names[run]);
       for (const HeadColumn& c : head_columns) row.push_back(c.of(health->heads[static_cast<std::size_t>(i)]));
     }
   return table;
@@ -234,11 +235,10 @@ void draw_train_seeds(const TrainScene& s, float height) {
 
 void draw_train_tensors(const TrainScene& s, float height) {
   const TrainRecord& r = *s.record();
-  const auto p = std::min(r.pairs.empty() ? 0 : r.pairs.size() - 1, static_cast<std::size_t>(s.look().pair));
-  const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[p], s.look().step);
-  const std::string title =
-      r.pairs.empty() ? "Weights"
-                      : named(r.plan, r.pairs[p].pair.name) + (point != nullptr ? fmt::format(", step {}", point->step) : "");
+  const PairRecord* const pair = pair_of(r, s.look());
+  const PairPoint* const point = pair != nullptr ? point_at(*pair, s.look().step) : nullptr;
+  std::string title = pair != nullptr ? named(r.plan, pair->pair.name) : "Weights";
+  if (point != nullptr) title += fmt::format(", step {}", point->step);
   const auto row = [&](std::size_t i) {
     const ParameterTensor* const t = i > 0 ? &r.parameters.tensors[i - 1] : nullptr;
     return TableRow{.id = "tensor " + (t != nullptr ? t->name : "all"),
@@ -259,9 +259,9 @@ void draw_train_heads(const TrainScene& s, float height) {
     const std::string& name = std::get<std::string>(table.rows[i][0]);
     return std::pair{std::stoi(name), std::stoi(name.substr(name.find('.') + 1))};
   };
-  const auto row = [&](std::size_t i) {
+  const auto row = [&, a = named(r.plan, "a")](std::size_t i) {
     const auto [layer, head] = place(i);
-    const bool of_a = std::get<std::string>(table.rows[i][1]) == named(r.plan, "a");
+    const bool of_a = std::get<std::string>(table.rows[i][1]) == a;
     return TableRow{.id = fmt::format("layer {} head {}{}", layer, head, of_a ? "" : " of b"),
                     .meaning = fmt::format("Layer {}, head {}. A click chooses it for the curves of the runs, and for Explore.",
                                            layer, head),
