@@ -49,8 +49,8 @@ std::string subject(const ProductSum& s) {
   const std::string tile =
       fmt::format("P of row {} times column {} of V, in tile {}, the last in which it sees a key", q.row, q.column, s.tile);
   if (s.start == 0) return tile + ". The sum starts at 0.";
-  return fmt::format("{}. The sum starts at {}, which includes {} earlier {}.", tile, s.start, s.tiles_in_sum - 1,
-                     s.tiles_in_sum == 2 ? "tile" : "tiles");
+  return fmt::format("{}. The sum starts at {}, which includes {}.", tile, s.start,
+                     counted(s.tiles_in_sum - 1, "earlier tile"));
 }
 
 Algorithm algorithm_of(const ProductSum& s) {

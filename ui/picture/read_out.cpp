@@ -31,7 +31,7 @@ CellError off_by(const Result& r, const Cell& cell, Field error, Field ulps) {
   const double off = field_value(r, error, cell.row, cell.col), in_ulps = std::abs(field_value(r, ulps, cell.row, cell.col));
   if (off == 0) return {"exact", ""};
   return {signed_scientific(off, 4),
-          fmt::format("{:>7} ulp", in_ulps < 1000 ? fmt::format("{:.1f}", in_ulps).c_str() : scientific(in_ulps, 3))};
+          fmt::format("{:>7} ulp", in_ulps < 1000 ? fmt::format("{:.1f}", in_ulps) : scientific(in_ulps, 3))};
 }
 
 /// Sign, exponent and mantissa in three colours.

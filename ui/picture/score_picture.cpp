@@ -97,8 +97,7 @@ std::vector<NoteLine> note(const ScoreWindow& w, const ScoreCell& cell) {
     return lines;
   }
   const double S = w.S[cell.at], P = w.P[cell.at], weight = w.weight[cell.at];
-  lines.push_back(
-      {colours().a, fmt::format("S     {:>13}", std::isfinite(S) ? fmt::format("{:.6f}", S).c_str() : scientific(S))});
+  lines.push_back({colours().a, fmt::format("S     {:>13}", std::isfinite(S) ? fmt::format("{:.6f}", S) : scientific(S))});
   lines.push_back({colours().a, fmt::format("P     {:>13}", scientific(P, 6))});
   lines.push_back({colours().golden, fmt::format("true  {:>13}", scientific(weight, 6))});
   lines.push_back({colours().text, fmt::format("error {:>13}", signed_scientific(P - weight, 4))});

@@ -285,7 +285,7 @@ std::string gradient_line(const GradientTrace& t, bool of_key) {
   if (of_key) {
     int seen = 0;
     for (const KeyTile& tile : t.a.of_key.empty() ? t.b.of_key : t.a.of_key) seen += tile.seen;
-    return fmt::format("key {} is seen by {} {}", t.question.key, seen, seen == 1 ? "query" : "queries");
+    return fmt::format("key {} is seen by {}", t.question.key, counted(seen, "query", "queries"));
   }
   std::string line = fmt::format("δ of query {}: ", t.question.query);
   if (!t.a.of_query.empty()) line += fmt::format("{} {}, ", names.a, signed_scientific(t.a.delta, 5));

@@ -150,7 +150,7 @@ void draw_sums(Strip& s, ImVec2 size) {
   const bool saturated = m.row.saturated > 0;
   draw_plot(s, StripPlot::row_sum, "row sum", size,
             {"Sum, α, O",
-             saturated ? fmt::format("{} P saturated", static_cast<long long>(m.row.saturated)) : "share of largest",
+             saturated ? fmt::format("{} P saturated", m.row.saturated) : "share of largest",
              saturated ? colours().bad : colours().faint,
              {{Mark::line, Curve::l, "l", "l", colours().a,
                "The running row sum after each tile, as a share of its largest value.", "l = alpha l + sum_j e_j"},
@@ -251,8 +251,7 @@ void draw_marks(const Session& session, const KernelRows& rows) {
     list->AddRectFilled({from, at.y}, {to, at.y + size.y}, faded(colours().bad, 0.28f));
     list->AddRectFilled({from, at.y + size.y - px(3)}, {to, at.y + size.y}, colours().bad);
   }
-  const int traced = session.experiment.problem.traced_row, n = rows.found->experiment.problem.n;
-  const float x = ImPlot::PlotToPixels((traced < 0 ? n + traced : traced) + 0.5, rows.high).x;
+  const float x = ImPlot::PlotToPixels(traced_row(session.experiment.problem) + 0.5, rows.high).x;
   list->AddLine({x, at.y}, {x, at.y + size.y}, faded(colours().text, 0.5f));
   ImPlot::PopPlotClipRect();
 }

@@ -149,7 +149,7 @@ double lse_of(const Result& r, bool of_a, const LseRow& row, const HeadVerdict* 
   return lse.empty() ? std::nan("") : lse_error(r.golden_lse, lse, is_base_2(m.lse_base)).*row.value;
 }
 
-/// "base e", "base 2", "base 2 (of your kernel)"
+/// "base e", "base 2", "base 2, your kernel's", "not given"
 std::string base_words(const Method& m, const HeadVerdict* verdict) {
   if (m.algorithm != Algorithm::loaded) return is_base_2(m.lse_base) ? "base 2" : "base e";
   return verdict == nullptr || !verdict->lse ? "not given"

@@ -204,8 +204,7 @@ void show_switch(Session& session) {
        "traced row keep its bits?"},
       {"order of dQ",
        "dQ of a with its key tiles added in other orders, as atomic additions and deterministic schedules add them: do its "
-       "bits "
-       "move?"},
+       "bits move?"},
   }};
   BitsShow shown = shown_bits(session);
   const std::span<const Choice> offered = std::span(shows).first(session.experiment.backward.on ? 3 : 2);
