@@ -275,7 +275,7 @@ void compute_kv_heads(const HeadsQuestion& question, const CallFiles& files, con
     const Experiment e = experiment_of_head(question, files, head);
     const KvRange& range = ranges[static_cast<std::size_t>(layer)];
     std::optional<std::vector<double>> known = question.kept != nullptr ? question.kept->find(e, range) : std::nullopt;
-    const KvRow row{head, layer, shape_of(e.problem), known ? *known : kv_errors(e, range, own)};
+    const KvRow row{head, layer, known ? *known : kv_errors(e, range, own)};
     if (!known && question.kept != nullptr) question.kept->keep(e, range, row.errors);
     const std::lock_guard lock(mutex);
     found(row);

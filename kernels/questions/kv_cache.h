@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kernels/compute.h"
-#include "kernels/experiment/input.h"
 #include "kernels/experiment/table.h"
 
 namespace attoscope {
@@ -50,7 +49,6 @@ std::vector<double> kv_errors(const Experiment& experiment, const KvRange& layer
 /// One head's row of the table.
 struct KvRow {
   int head = 0, layer = 0;
-  AttentionShape shape;
   std::vector<double> errors;  ///< as `kv_errors`
 };
 

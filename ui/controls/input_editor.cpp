@@ -102,14 +102,6 @@ void input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
   if (ask) ImGui::OpenPopup("tensor file");
 }
 
-/// The problem on a head of a layer. If it used all tokens of the current head, it uses all of the new one: sequences differ in
-/// length.
-Problem on_head(const Problem& problem, const TensorFileInfo& info, const LayerEntry& layer, int head) {
-  const LayerEntry* const now = layer_of(info, problem.input.index);
-  const bool whole = now != nullptr && now->shape == shape_of(problem);
-  return whole ? with_shape(with_head(problem, head), layer.shape) : fitted(with_head(problem, head), layer.shape);
-}
-
 /// A name without its sequence, which has its own field.
 std::string without_sequence(const std::string& name, const LayerEntry& layer) {
   const std::string own = "sequence " + std::to_string(layer.sequence);
@@ -130,7 +122,7 @@ void layer_heads(Problem& problem, const TensorFileInfo& info, const LayerEntry&
     const std::string name = without_sequence(info.head_names[static_cast<std::size_t>(i)], layer), before = title + ", ";
     const std::string text = name.starts_with(before) ? name.substr(before.size()) : name;
     if (!ImGui::Selectable((text + "###head " + std::to_string(i)).c_str(), i == now) || i == now) continue;
-    problem = on_head(problem, info, layer, i);
+    problem = on_head(problem, info, i);
     ImGui::CloseCurrentPopup();
   }
   if (!is_alone) ImGui::TreePop();
@@ -147,7 +139,7 @@ void sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEnt
       const std::string sizes = fmt::format("  {} queries, {} keys", x.shape.n, x.shape.n_k);
       if (ImGui::Selectable(fmt::format("sequence {}{}###sequence {}", x.sequence, sizes, x.sequence).c_str(), is_now) &&
           !is_now)
-        problem = on_head(problem, info, x, x.first + std::min(problem.input.index - now.first, x.heads - 1));
+        problem = on_head(problem, info, x.first + std::min(problem.input.index - now.first, x.heads - 1));
     }
     ImGui::EndCombo();
   } else {

@@ -11,6 +11,7 @@
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/input.h"
+#include "kernels/experiment/rules.h"
 
 namespace attoscope::ui {
 
@@ -40,6 +41,14 @@ inline const LayerEntry* layer_of(const TensorFileInfo& info, int head) {
   const auto found =
       std::ranges::find_if(info.layers, [&](const LayerEntry& x) { return head >= x.first && head < x.first + x.heads; });
   return found == info.layers.end() ? nullptr : &*found;
+}
+
+/// The problem on another head of its file. If it used all tokens of its head, it uses all of the other one: sequences differ
+/// in length.
+inline Problem on_head(const Problem& problem, const TensorFileInfo& info, int head) {
+  const LayerEntry *const now = layer_of(info, problem.input.index), *const next = layer_of(info, head);
+  const bool whole = now != nullptr && now->shape == shape_of(problem);
+  return whole ? with_shape(with_head(problem, head), next->shape) : fitted(with_head(problem, head), next->shape);
 }
 
 /// Contents of a file with a kernel's output, for its head picker.

@@ -241,17 +241,14 @@ bool draw_card(const HeadRow& row, const Cards& cards) {
   return clicked;
 }
 
-void open_head(Session& session, int head, const AttentionShape& shape) {
-  Problem& p = session.experiment.problem;
-  const bool same_sizes = shape_of(p) == shape;
-  p = with_shape(with_head(p, head), shape);
-  session.view.picture = PictureKind::output;
-  if (!same_sizes) look_at_all(session.view);
-}
-
-/// Opens a head of a grid; -1: none.
+/// Opens a head; -1: none.
 void open_head(Session& session, const TensorFileInfo& info, int head) {
-  if (const LayerEntry* const layer = layer_of(info, head)) open_head(session, head, layer->shape);
+  if (layer_of(info, head) == nullptr) return;
+  Problem& p = session.experiment.problem;
+  const AttentionShape before = shape_of(p);
+  p = on_head(p, info, head);
+  session.view.picture = PictureKind::output;
+  if (shape_of(p) != before) look_at_all(session.view);
 }
 
 void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) {
@@ -262,7 +259,7 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
   const int across = std::max(1, static_cast<int>((room + gap) / (px(card_width) + gap)));
   const std::vector<const HeadRow*>& shown = m.outputs.shown;
   const int count = static_cast<int>(shown.size());
-  const HeadRow* clicked = nullptr;
+  int clicked = -1;
   const WithSpacing spacing({gap, gap});
   ImGuiListClipper clipper;
   clipper.Begin((count + across - 1) / across, px(card_height) + gap);
@@ -270,9 +267,10 @@ void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) 
     for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line)
       for (int i = line * across; i < std::min(count, (line + 1) * across); ++i) {
         if (i > line * across) ImGui::SameLine();
-        if (draw_card(*shown[static_cast<std::size_t>(i)], cards)) clicked = shown[static_cast<std::size_t>(i)];
+        const HeadRow& row = *shown[static_cast<std::size_t>(i)];
+        if (draw_card(row, cards)) clicked = row.head;
       }
-  if (clicked != nullptr) open_head(session, clicked->head, clicked->shape);
+  open_head(session, cards.info, clicked);
 }
 
 /// Draws a line for each of the most unusual heads; a click opens the head.
@@ -294,8 +292,7 @@ void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsStat
         ImGui::Selectable((fitted(Face::label, words, width) + "###apart " + std::to_string(found.head)).c_str(), false);
     ImGui::PopStyleColor();
     explain(words + ". A click opens it, Ctrl+Z comes back.");
-    const auto row = std::ranges::find(*m.outputs.found, found.head, &HeadRow::head);
-    if (clicked && row != m.outputs.found->end()) open_head(session, row->head, row->shape);
+    if (clicked) open_head(session, info, found.head);
   }
   ImGui::PopStyleVar();
   ImGui::Dummy({0, px(4)});
@@ -312,10 +309,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
   if (!grid) range_combo(session.view.heads_range);
   progress(m, session.experiment.problem.input.file, heads, requests);
   draw_outliers(session, info, m, heads.all > 0 && heads.rows && static_cast<int>(heads.rows->size()) == heads.all);
-  if (grid) {
-    const int head = draw_measure_grid(m, info, session.experiment.problem.input.index);
-    return open_head(session, info, head);
-  }
+  if (grid) return open_head(session, info, draw_measure_grid(m, info, session.experiment.problem.input.index));
   if (ImGui::BeginChild("heads", {0, 0}, ImGuiChildFlags_NavFlattened)) draw_cards(session, input, m);
   ImGui::EndChild();
 }
@@ -328,8 +322,8 @@ float share_of(const PositiveRange& all, double error) {
   return static_cast<float>(std::clamp(std::log(error / low) / range, 0.0, 1.0));
 }
 
-/// Draws the table; a click on a heading orders by it. Returns the head that was clicked; null: none.
-const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open) {
+/// Draws the table; a click on a heading orders by it. Returns the head that was clicked; -1: none.
+int draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open) {
   const Table table = shown_kv_table(heads, info);
   PositiveRange all;
   if (heads.kv.found)
@@ -347,7 +341,7 @@ const KvRow* draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, 
     return error == nullptr ? -1.0f : share_of(all, *error);
   };
   const auto clicked = draw_table("kv", table, {.row = row, .bar = bar});
-  return clicked ? heads.kv.shown[*clicked] : nullptr;
+  return clicked ? heads.kv.shown[*clicked]->head : -1;
 }
 
 void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
@@ -356,8 +350,7 @@ void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests&
   layer_combo(m, input.choices.tensors);
   progress(m, session.experiment.problem.input.file, heads, requests);
   const int open = session.experiment.problem.input.index;
-  if (const KvRow* const clicked = draw_kv_table(m, input.choices.tensors, open))
-    open_head(session, clicked->head, clicked->shape);
+  open_head(session, input.choices.tensors, draw_kv_table(m, input.choices.tensors, open));
 }
 
 void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {

@@ -353,6 +353,16 @@ CASE(maps, numbers_in_the_cells) {
     hand.expect_text(brief_number(x), text);
 }
 
+/// A click keeps the number of tokens, of which the grid shows the numbers.
+CASE(maps, a_head_of_some_tokens) {
+  hand.open(all_heads(128));
+  await_heads(hand);
+  hand.frames(3);
+  hand.click(card(5), settled);
+  hand.check(hand.experiment().problem.input.index == 5 && hand.view().picture == PictureKind::output, "the head is open");
+  hand.check(hand.experiment().problem.n == 128, "with as many tokens");
+}
+
 /// 30 x 9 heads, one with scores far above the others', one with one huge V: both stand first and are named, and a click on
 /// the grid, on the table or on a sentence opens one.
 CASE(maps, two_bad_heads_of_270) {
@@ -531,9 +541,8 @@ CASE(maps, kv_table_in_parts) {
   Session s = all_heads();
   s.view.heads_show = HeadsShow::kv_cache;
   hand.open(s);
-  constexpr AttentionShape square = AttentionShape::square(512, 64);
   const std::vector<double> broken(kv_storages.size(), NAN), errors{0.002, 0.03, 0.02, 0.015, 0.008, 0.2, 0.1};
-  const std::vector<KvRow> rows{{2, 0, square, errors}, {5, 1, square, broken}, {3, 0, square, errors}};
+  const std::vector<KvRow> rows{{2, 0, errors}, {5, 1, broken}, {3, 0, errors}};
   hand.tell().side.kv = std::make_shared<const KvView>(
       KvView{*heads_of_file(kv_question(hand.experiment())), std::make_shared<const std::vector<KvRow>>(rows), 8, 12.5});
   hand.frames(4);
