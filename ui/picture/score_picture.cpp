@@ -188,16 +188,14 @@ ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect,
   const Experiment e = scored(experiment);
   const Problem& p = e.problem;
   Range rows = shown_range(rect.row0, rect.row1, p.n), keys = shown_range(rect.col0, rect.col1, key_count(p));
-  if (fits(rows, keys, p)) {
-    if (last != nullptr && within(*last, rows, keys) && last->experiment == e) return *last;
-    const Range more_rows = with_room(rows, p.n), more_keys = with_room(keys, key_count(p));
-    if (fits(more_rows, more_keys, p)) rows = more_rows, keys = more_keys;
-    return {e, rows.first, rows.count, keys.first, keys.count};
+  const bool whole = fits(rows, keys, p);
+  if (!whole) {
+    rows = part_of(rows, std::min(affordable_rows(p), std::max(256, max_window_cells / keys.count)), row);
+    keys = part_of(keys, max_window_cells / rows.count, row);
   }
-  const int most = std::min(affordable_rows(p), std::max(256, max_window_cells / keys.count));
-  rows = part_of(rows, most, row);
-  keys = part_of(keys, max_window_cells / rows.count, row);
   if (last != nullptr && within(*last, rows, keys) && last->experiment == e) return *last;
+  const Range more_rows = with_room(rows, p.n), more_keys = with_room(keys, key_count(p));
+  if (whole && fits(more_rows, more_keys, p)) rows = more_rows, keys = more_keys;
   return {e, rows.first, rows.count, keys.first, keys.count};
 }
 
