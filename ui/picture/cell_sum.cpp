@@ -29,9 +29,8 @@ void choose(CellSumState& s, const Experiment& e) {
   constexpr std::string_view untold = "The order in which this output was added up is not known.";
   const std::array<Choice, 2> methods{
       {{names.a, a_tells ? "The sum as a adds it up." : untold}, {names.b, b_tells ? "The sum as b adds it up." : untold}}};
-  int method = s.of_b ? 1 : 0;
-  if (segmented("sum of", methods, method, half)) s.block = -1;
-  s.of_b = a_tells == b_tells ? method == 1 : b_tells;
+  if (segmented("sum of", methods, s.of_b, half)) s.block = -1;
+  if (a_tells != b_tells) s.of_b = b_tells;
   ImGui::SameLine(0, px(16));
   constexpr std::array<Choice, 2> products{
       {{"P·V", "P times the column of V, over the keys of the last tile in which the row sees one."},

@@ -90,19 +90,18 @@ HeadsShow shown_of(const Session& session, const PanelInput& input) {
 }
 
 void show_switch(Session& session, const PanelInput& input) {
-  static constexpr Choice shows[] = {
-      {"grid", "Layers by heads in the colours of a number, the table of all numbers, and the heads that stand apart."},
-      {"pictures", "The errors of a in every head as small pictures with numbers, the worst first."},
-      {"KV cache",
-       "The error of every head with its K and V stored in fewer bits and all else in bf16: which heads must not be "
-       "quantised. The table of attoscope kv."},
-      {"verdict",
-       "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}};
+  static constexpr EnumArray<HeadsShow, Choice> shows{
+      {{"grid", "Layers by heads in the colours of a number, the table of all numbers, and the heads that stand apart."},
+       {"pictures", "The errors of a in every head as small pictures with numbers, the worst first."},
+       {"KV cache",
+        "The error of every head with its K and V stored in fewer bits and all else in bf16: which heads must not be "
+        "quantised. The table of attoscope kv."},
+       {"verdict",
+        "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}}};
   const bool judges = has_several_outputs(session.experiment, input.choices);
-  int shown = static_cast<int>(shown_of(session, input));
+  HeadsShow shown = shown_of(session, input);
   const float width = std::min(px(judges ? 256 : 192), ImGui::GetContentRegionAvail().x);
-  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, width))
-    session.view.heads_show = static_cast<HeadsShow>(shown);
+  if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, width)) session.view.heads_show = shown;
 }
 
 /// Stays on the line of the previous item if there is room for `width`.

@@ -186,10 +186,10 @@ void choose_explained(Session& session) {
   const MethodNames names = method_names(session.experiment);
   const std::array<Choice, 2> methods{{{names.a, "The error of method a, which the picture shows, too."},
                                        {names.b, "The error of method b, which the picture shows, too."}}};
-  int chosen = explains_b(session) ? 1 : 0;
+  bool of_b = explains_b(session);
   ImGui::Dummy({0, px(4)});
-  if (segmented("why of", methods, chosen, ImGui::GetContentRegionAvail().x - px(48)))
-    session.view.field = field_of_method(session.view.field, chosen == 1);
+  if (segmented("why of", methods, of_b, ImGui::GetContentRegionAvail().x - px(48)))
+    session.view.field = field_of_method(session.view.field, of_b);
 }
 
 }  // namespace
