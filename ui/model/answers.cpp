@@ -276,8 +276,10 @@ void draw_model_text(const ModelScene& s, const Box& box) {
                    "The text appears here after a run. The colour of a token shows how far a moves its log-probability.",
                    box.max.x - box.min.x);
   }
+  const std::string shown =
+      s.found()->reading->text.size() > most_shown_tokens ? fmt::format("the first {} tokens", most_shown_tokens) : "the text";
   const Box rest =
-      titled(box, fmt::format("the text; the strongest colour is {} nats", scientific(s.found()->answer->a.dlogp_max_abs)));
+      titled(box, fmt::format("{}; the strongest colour is {} nats", shown, scientific(s.found()->answer->a.dlogp_max_abs)));
   in_child("flow", rest, [&] { draw_flow(s, *s.found()); });
   offer_table(s, "tokens in their text", box, s.found()->targets);
 }
