@@ -56,13 +56,22 @@ std::string pairs_csv(const HeatState& heat) {
       [&](int i, int j) { return static_cast<float>(field_value(*heat.result, heat.field, i, j)); });
 }
 
-std::string rescales_csv(const Result& r) {
-  const RescaleMap& map = r.rescale_map;
-  if (map.tiles == 0) return {};
-  const int rows = static_cast<int>(map.m.size()) / map.tiles;
+/// Values [tile][row] of every `step`-th one of the rows.
+template <class Values>
+std::string tiles_csv(const Values& values, int tiles, const std::vector<int>& rows, int step) {
+  if (tiles == 0) return {};
+  const int held = static_cast<int>(values.size()) / tiles;
   return matrix_csv(
-      "row", 0, rows, map.tiles, [&](int i) { return r.rows[static_cast<std::size_t>(i * map.row_step)]; },
-      [&](int i, int t) { return map.m[cell_index(t, rows, i)]; });
+      "row", 0, held, tiles, [&](int i) { return rows[static_cast<std::size_t>(i * step)]; },
+      [&](int i, int t) { return values[cell_index(t, held, i)]; });
+}
+
+/// m, or the counts of P on show.
+std::string rescales_csv(RescaleShow show, const Result& r, const Clipping* counted) {
+  if (!shows_counts(show)) return tiles_csv(r.rescale_map.m, r.rescale_map.tiles, r.rows, r.rescale_map.row_step);
+  if (counted == nullptr) return {};
+  return tiles_csv(show == RescaleShow::saturated ? counted->saturated : counted->underflowed, counted->tiles,
+                   computed_rows(counted->experiment.problem), counted->row_step);
 }
 
 std::string scores_csv(ScoreShow show, const ScoreWindow& w) {
@@ -119,7 +128,8 @@ std::string traffic_csv(const Result& r) {
 }  // namespace
 
 std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat) {
-  if (view.picture == PictureKind::rescales) return input.answer.result ? rescales_csv(*input.answer.result) : "";
+  if (view.picture == PictureKind::rescales)
+    return input.answer.result ? rescales_csv(view.rescale_show, *input.answer.result, input.side.clipping.get()) : "";
   if (view.picture != PictureKind::scores) return field_csv(view, heat);
   if (heat.window) return pairs_csv(heat);
   return input.side.scores ? scores_csv(view.score_show, *input.side.scores) : "";

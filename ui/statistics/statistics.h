@@ -165,7 +165,7 @@ std::vector<SlipShare> suspects_of(const CallJudgement& call);
 /// The suspects as CSV.
 std::string suspects_csv(const CallJudgement& call);
 
-/// CSV of the values on screen: visible rows and columns of the field, the rescale map or the scores.
+/// CSV of the values on screen: visible rows and columns of the field, m or the counts of the rescale map, or the scores.
 std::string picture_csv(const View& view, const PanelInput& input, const HeatState& heat);
 
 /// The traced row, tile by tile, and the number of moves of m over all rows.

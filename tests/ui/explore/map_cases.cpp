@@ -15,6 +15,7 @@
 #include "ui/frame/heads_answer.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
+#include "ui/statistics/statistics.h"
 
 namespace attoscope::testing::map_cases {
 namespace {
@@ -97,12 +98,16 @@ CASE(maps, counts_of_a_row) {
   const auto& tiles = hand.result()->trace.tiles;
   if (!hand.check(m.rows == 96 && m.cols == 6 && tiles.size() == 6, "rows and tiles")) return;
   int all = 0;
+  std::string line = "\n95";
   for (const TraceTile& t : tiles) {
     hand.check(static_cast<int>(m.values[static_cast<std::size_t>(95 * 6 + t.tile)]) == t.underflowed,
                "the traced row has its trace's counts");
     all += t.underflowed;
+    line += "," + std::to_string(t.underflowed);
   }
   hand.check(all > 0, "some P underflow");
+  const std::string csv = picture_csv(hand.view(), hand.stage.panel_input(), hand.stage.state->heat);
+  hand.check(has(csv, line + "\n"), "the file has the counts: " + csv);
 }
 
 CASE(maps, click_in_the_map) {
