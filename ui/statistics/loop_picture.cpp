@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/experiment/rules.h"
+#include "ui/picture/picture_frame.h"
 #include "ui/statistics/statistics.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -22,15 +23,15 @@ LoopBlocks loop_blocks(const Experiment& e) {
 }
 
 /// Layout of the picture.
-struct Places {
+struct LoopPlaces {
   ImVec2 grid, grid_size;  ///< scores: a row of cells for each block of queries
   float strip, gap;        ///< thickness of the strips of Q, K, V, O, and the room around them
   ImVec2 chip, chip_size;
   float text;  ///< height of a line
 };
 
-Places places(ImVec2 from, ImVec2 size) {
-  Places p{};
+LoopPlaces loop_places(ImVec2 from, ImVec2 size) {
+  LoopPlaces p{};
   p.strip = px(14), p.gap = px(5), p.text = line_height(Face::small);
   const float top = 2 * (p.strip + p.gap) + p.text + px(4), left = p.strip + p.gap + px(2), right = p.strip + 2 * p.gap;
   const float hbm = size.x * 0.62f;
@@ -41,24 +42,19 @@ Places places(ImVec2 from, ImVec2 size) {
   return p;
 }
 
-/// A rectangle between two corners.
-struct Box {
-  ImVec2 min, max;
-};
-
 /// Coordinate of the begin of piece `i` of `length` rows or keys.
 float edge(float from, float size, int i, int length, int n) {
   return from + size * static_cast<float>(std::min(i * length, n)) / static_cast<float>(n);
 }
-Box rows_of(const Places& p, const LoopBlocks& g, int block, float x, float width) {
+Box rows_of(const LoopPlaces& p, const LoopBlocks& g, int block, float x, float width) {
   return {{x, edge(p.grid.y, p.grid_size.y, block, g.rows, g.n)},
           {x + width, edge(p.grid.y, p.grid_size.y, block + 1, g.rows, g.n)}};
 }
-Box keys_of(const Places& p, const LoopBlocks& g, int tile, float y, float height) {
+Box keys_of(const LoopPlaces& p, const LoopBlocks& g, int tile, float y, float height) {
   return {{edge(p.grid.x, p.grid_size.x, tile, g.keys, g.n_k), y},
           {edge(p.grid.x, p.grid_size.x, tile + 1, g.keys, g.n_k), y + height}};
 }
-Box cell_of(const Places& p, const LoopBlocks& g, const LoopStep& s) {
+Box cell_of(const LoopPlaces& p, const LoopBlocks& g, const LoopStep& s) {
   const Box row = rows_of(p, g, s.query_block, p.grid.x, p.grid_size.x), column = keys_of(p, g, s.key_tile, p.grid.y, 0);
   return {{column.min.x, row.min.y}, {column.max.x, row.max.y}};
 }
@@ -70,7 +66,7 @@ void fill(const Box& b, Colour colour, float between = 1) {
 }
 
 /// The matrices in HBM: Q at the left, K and V above, O at the right; parts on chip are highlighted.
-void draw_matrices(const Places& p, const LoopBlocks& g, const LoopStep& s) {
+void draw_matrices(const LoopPlaces& p, const LoopBlocks& g, const LoopStep& s) {
   const float right = p.grid.x + p.grid_size.x + p.gap, left = p.grid.x - p.gap - p.strip, V = p.grid.y - p.gap - p.strip,
               K = V - p.gap + px(2) - p.strip;
   for (const float x : {left, right}) {
@@ -91,7 +87,7 @@ void draw_matrices(const Places& p, const LoopBlocks& g, const LoopStep& s) {
 }
 
 /// The scores by block and tile: visited, on chip, or not yet visited. They never exist as a whole.
-void draw_cells(const LoopPicture& picture, int at, const Places& p, const LoopBlocks& g) {
+void draw_cells(const LoopPicture& picture, int at, const LoopPlaces& p, const LoopBlocks& g) {
   ImGui::GetWindowDrawList()->AddRectFilled(p.grid, {p.grid.x + p.grid_size.x, p.grid.y + p.grid_size.y},
                                             mixed(colours().panel, colours().raised, 0.4f), px(1));
   for (std::size_t i = 0; i < picture.steps.size(); ++i)
@@ -116,7 +112,7 @@ struct OnChipPart {
 };
 
 /// The matrices on chip, to scale, one below the other.
-void draw_chip(const LoopPicture& picture, int at, const Places& p, const LoopBlocks& g) {
+void draw_chip(const LoopPicture& picture, int at, const LoopPlaces& p, const LoopBlocks& g) {
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const bool queries = picture.order == LoopOrder::queries_outside;
   const Problem& problem = picture.experiment.problem;
@@ -144,7 +140,7 @@ void draw_chip(const LoopPicture& picture, int at, const Places& p, const LoopBl
 }
 
 /// An arrow from the chip to HBM, and the text of the stored bytes.
-void draw_stored(const LoopPicture& picture, int at, const Places& p) {
+void draw_stored(const LoopPicture& picture, int at, const LoopPlaces& p) {
   const double bytes = picture.steps[static_cast<std::size_t>(at)].stored;
   if (bytes == 0) return;
   const std::string text = bytes_text(bytes) + (picture.order == LoopOrder::keys_outside ? ": O, l, m" : ": O, log-sum-exp");
@@ -215,7 +211,7 @@ void draw_loop_picture(const LoopPicture& picture, int at, ImVec2 from, ImVec2 s
     return;
   }
   const LoopBlocks g = loop_blocks(picture.experiment);
-  const Places p = places(from, size);
+  const LoopPlaces p = loop_places(from, size);
   const LoopStep& s = picture.steps[static_cast<std::size_t>(at)];
   const std::string_view outside = "Q, K, V, O in HBM; between them S, of which one tile exists at a time";
   const float room = p.chip.x - from.x - px(8);
