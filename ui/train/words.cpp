@@ -100,13 +100,11 @@ TrainWords known_words(const TrainRecord& r, const PairPoint& point, const Weigh
   if (d.max_abs == 0 && r.plan.kind != TrainKind::bisect)
     return {
         "After " + counted(point.step, "step") + named(r.plan, " a and b are the same, bit for bit"),
-        r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0.",
-        false};
+        r.plan.kind == TrainKind::replay ? "The step has no direct effect." : "Every weight is equal: max |ΔW| is exactly 0."};
   const std::string by = scientific(d.rel_l2, 2) + " in relative L2, " + scientific(d.wasserstein, 2) + " in Wasserstein-1";
   if (r.plan.kind == TrainKind::replay)
-    return {"Step " + std::to_string(point.step) + named(r.plan, " alone: a and b differ by ") + by, meaning_text(r, point, d),
-            false};
-  return {"After " + counted(point.step, "step") + named(r.plan, " a and b differ by ") + by, meaning_text(r, point, d), false};
+    return {"Step " + std::to_string(point.step) + named(r.plan, " alone: a and b differ by ") + by, meaning_text(r, point, d)};
+  return {"After " + counted(point.step, "step") + named(r.plan, " a and b differ by ") + by, meaning_text(r, point, d)};
 }
 
 }  // namespace
@@ -134,12 +132,10 @@ std::string with_run_named(const TrainPlan& plan, std::string_view sentence) {
 TrainWords train_words(const TrainView& train) {
   const TrainProgress& p = train.progress;
   if (!train.record) {
-    if (p.state == TrainProgress::State::running)
-      return {"Training begins", "The first numbers appear after the first step.", false};
+    if (p.state == TrainProgress::State::running) return {"Training begins", "The first numbers appear after the first step."};
     return {"Does the deviation matter?",
             "Two copies of a small transformer learn the same text from the same weights, one with each attention: how far do "
-            "their weights drift apart?",
-            false};
+            "their weights drift apart?"};
   }
   const TrainRecord& r = *train.record;
   const PairPoint* const point = r.pairs.empty() ? nullptr : point_at(r.pairs[0], -1);  // every band has this point, too
@@ -149,7 +145,7 @@ TrainWords train_words(const TrainView& train) {
     return {"Training stopped after " + counted(r.step, "step"), sentence, true};
   }
   if (point == nullptr || point->deviations.empty())
-    return {counted(r.step, "step") + " taken", "The first measures appear after the first measured step.", false};
+    return {counted(r.step, "step") + " taken", "The first measures appear after the first measured step."};
   return known_words(r, *point, point->deviations[0]);
 }
 
