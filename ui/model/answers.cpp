@@ -165,7 +165,7 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
   const std::vector<double> by_head = shares_by_head(shares, *f.reading);
   double largest = 0;
   for (const double x : by_head) largest = std::max(largest, std::fabs(x));
-  const auto cell = [&](int head) {
+  const auto cell_of = [&](int head) {
     const double x = by_head[static_cast<std::size_t>(head)];
     const std::string name = info.head_names[static_cast<std::size_t>(head)];
     GridCell cell{.known = !std::isnan(x), .sentence = name + ": a click opens its Q, K and V of the exact model in Explore."};
@@ -180,7 +180,7 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
     return cell;
   };
   ImGui::SetCursorScreenPos(box.min);
-  const int clicked = draw_head_grid(info, {.cell = cell}, {box.max.x - box.min.x, box.max.y - box.min.y});
+  const int clicked = draw_head_grid(info, {.cell = cell_of}, {box.max.x - box.min.x, box.max.y - box.min.y});
   if (clicked >= 0)
     s.ask({.act = ModelRequest::Act::explore, .layer = clicked / f.reading->heads, .head = clicked % f.reading->heads});
 }
