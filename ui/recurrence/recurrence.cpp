@@ -161,7 +161,8 @@ std::string why_no_recurrence(const PanelInput& input) {
     return fmt::format("Row {} sees no key: its output is {}, and there is nothing to follow.", r.trace.row,
                        r.experiment.problem.empty_rows == EmptyRule::nan ? "NaN" : "zero");
   if (r.rescales.tiles <= 1)
-    return "One tile holds every key: this is plain softmax. Make block_k smaller than N to see the recurrence.";
+    return "One tile holds every key: this is plain softmax. Make block_k smaller than the number of keys to see the "
+           "recurrence.";
   return {};
 }
 

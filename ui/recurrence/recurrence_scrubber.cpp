@@ -29,8 +29,8 @@ bool begins(const Result& r, int index) {
   return index == 0 || run(index) != run(index - 1);
 }
 
-/// With `digits` decimals; "NaN" or "inf" otherwise.
-std::string decimal(double x, int digits) { return std::isfinite(x) ? fmt::format("{:.{}f}", x, digits) : scientific(x); }
+/// With `digits` decimals; numbers of many digits, "NaN" and "inf" in five digits.
+std::string decimal(double x, int digits) { return std::abs(x) < 1e7 ? fmt::format("{:.{}f}", x, digits) : scientific(x, 5); }
 
 /// alpha as computed: exp(m_old - m_new), or the equal power of two.
 std::string alpha_formula(const Method& a, double before, double after, double alpha) {

@@ -182,6 +182,8 @@ CASE(strip, formulas_state_no_sum_of_the_tile) {
 CASE(strip, formulas_without_numbers) {
   Result r = compute(small_session().experiment);
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  r.trace.tiles[0].max_used = r.trace.tiles[1].max_used = 1.2345e31;
+  hand.check(has(text_of(worked_step(r, 1).max), "m 1.2345e31 →  1.2345e31"), text_of(worked_step(r, 1).max));
   for (TraceTile& t : r.trace.tiles) t.max_used = inf, t.alpha = -nan, t.l = nan, t.error = nan;
   const WorkedStep step = worked_step(r, 1);
   hand.check(has(text_of(step.max), "α = exp(NaN) = NaN"), text_of(step.max));
