@@ -23,14 +23,14 @@ constexpr float title_height = 22;
 
 /// Draws the title of a part; returns the box below the title.
 Box titled(const Box& box, const std::string& title) {
-  draw_fitted(box.min, Face::label, colours().text, title, box.max.x - box.min.x);
+  draw_fitted(box.min, Face::label, colours().text, title, box.width());
   return {{box.min.x, box.min.y + px(title_height)}, box.max};
 }
 
 template <class Draw>
 void in_child(const char* id, const Box& box, const Draw& draw) {
   ImGui::SetCursorScreenPos(box.min);
-  if (ImGui::BeginChild(id, {box.max.x - box.min.x, box.max.y - box.min.y}, ImGuiChildFlags_NavFlattened)) draw();
+  if (ImGui::BeginChild(id, box.size(), ImGuiChildFlags_NavFlattened)) draw();
   ImGui::EndChild();
 }
 
@@ -180,7 +180,7 @@ void draw_share_grid(const ModelScene& s, const Box& box) {
     return cell;
   };
   ImGui::SetCursorScreenPos(box.min);
-  const int clicked = draw_head_grid(info, {.cell = cell_of}, {box.max.x - box.min.x, box.max.y - box.min.y});
+  const int clicked = draw_head_grid(info, {.cell = cell_of}, box.size());
   if (clicked >= 0)
     s.ask({.act = ModelRequest::Act::explore, .layer = clicked / f.reading->heads, .head = clicked % f.reading->heads});
 }
@@ -233,10 +233,9 @@ void draw_model_growth(const ModelScene& s, const Box& box) {
   const Box rest = titled(box, "difference after each layer, relative RMS");
   std::vector<LegendName> names;
   for (const Series& series : panel.series) names.push_back(legend_name(series, false));
-  draw_legend(rest.min, rest.max.x - rest.min.x, names);
+  draw_legend(rest.min, rest.width(), names);
   ImGui::SetCursorScreenPos({rest.min.x, rest.min.y + px(20)});
-  const PanelMouse mouse =
-      draw_panel(panel, {.id = "growth"}, {rest.max.x - rest.min.x, std::max(px(40), rest.max.y - rest.min.y - px(20))});
+  const PanelMouse mouse = draw_panel(panel, {.id = "growth"}, {rest.width(), std::max(px(40), rest.height() - px(20))});
   const auto layer = static_cast<std::ptrdiff_t>(std::lround(mouse.x));
   if (mouse.over && layer >= 0 && layer < std::ssize(f.answer->layers)) {
     const LayerGrowth& g = f.answer->layers[static_cast<std::size_t>(layer)];
@@ -258,7 +257,7 @@ void draw_model_shares(const ModelScene& s, const Box& box) {
   const ModelShares* const shares = s.model().shares.get();
   const Box rest = titled(box, shares ? "shares of a's mean |difference of log p|, %" : "shares of layers, heads or steps:");
   ImGui::SetCursorScreenPos(rest.min);
-  draw_share_buttons(s, rest.max.x - rest.min.x);
+  draw_share_buttons(s, rest.width());
   const Box below{{rest.min.x, rest.min.y + px(control_height + 8)}, rest.max};
   if (shares == nullptr || shares->part != ModelPart::step) {
     draw_share_grid(s, below);
@@ -274,7 +273,7 @@ void draw_model_text(const ModelScene& s, const Box& box) {
     ImGui::SetCursorScreenPos(box.min);
     return wrapped(Face::label, colours().faint,
                    "The text appears here after a run. The colour of a token shows how far a moves its log-probability.",
-                   box.max.x - box.min.x);
+                   box.width());
   }
   const std::string shown =
       s.found()->reading->text.size() > most_shown_tokens ? fmt::format("the first {} tokens", most_shown_tokens) : "the text";

@@ -84,7 +84,7 @@ void draw_against(const ModelScene& s) {
 /// Tables and plots of the answer; panels too low for them scroll.
 void draw_answers(const ModelScene& s, Box box) {
   if (!s.found()) return;
-  const float width = box.max.x - box.min.x, gap = px(12), part = px(190);
+  const float width = box.width(), gap = px(12), part = px(190);
   const float top = box.min.y + px(static_cast<float>(32 + 21 * s.found()->runs.rows.size())) + gap;
   const bool stacked = width < px(560);
   box.max.y = std::floor(std::max(box.max.y, top + (stacked ? 2 * part + gap : part)));

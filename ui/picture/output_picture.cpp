@@ -397,7 +397,7 @@ void await_cell(const Output& o) {
                                                          : "not among the computed rows";
   const std::array lines{NoteLine{colours().secondary, cell_words(state, row, col) + ": " + why}};
   for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, {static_cast<double>(row), row + 1.0}, col, col + 1);
-  draw_note(o.whole.box(), {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines);
+  draw_note(o.whole, {to_x(o.panes[0].p, o.rect, col), to_y(o.whole, o.rect, row)}, lines);
 }
 
 /// True if the cell's row does not see the cell's key.
@@ -412,7 +412,7 @@ void draw_masked(const Output& o, const Cell& cell) {
   const int row = state.result->rows[static_cast<std::size_t>(cell.row)];
   const std::array lines{NoteLine{colours().secondary, cell_words(state, row, column_of(state, cell))},
                          NoteLine{colours().faint, "masked: the row does not see the key"}};
-  draw_note(o.whole.box(), ImGui::GetIO().MousePos, lines);
+  draw_note(o.whole, ImGui::GetIO().MousePos, lines);
 }
 
 /// Mark and read-out of the cell under the mouse, or of the pinned one.
@@ -431,8 +431,7 @@ std::optional<Box> read_cell(const Output& o, const Cell& under) {
   for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, col, col + 1);
   if (is_masked(state, cell)) return draw_masked(o, cell), std::nullopt;
   const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
-  return draw_read_out(state, cell, o.whole.box(),
-                       {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
+  return draw_read_out(state, cell, o.whole, {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
 }
 
 /// Names of the axes; for a tensor other than O, after its name and field.

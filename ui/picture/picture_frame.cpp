@@ -251,7 +251,7 @@ void draw_consumed(const Places& p, const CellRect& rect, double from, double to
 
 void draw_row_worst(const Places& p, const CellRect& rect, const CellPicture& picture, double largest, Colour colour) {
   const int lines = static_cast<int>(p.height());
-  const float room = p.side.max.x - p.side.min.x;
+  const float room = p.side.width();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const double per_line = (rect.row1 - rect.row0) / lines;
   for (int i = 0; i < lines; ++i) {
@@ -309,7 +309,7 @@ void draw_tag(ImVec2 corner, float align, const std::string& text, Colour colour
 
 void panel(const char* name, const Box& box, ImGuiWindowFlags flags, const std::function<void()>& draw) {
   ImGui::SetNextWindowPos(box.min);
-  ImGui::SetNextWindowSize({box.max.x - box.min.x, box.max.y - box.min.y});
+  ImGui::SetNextWindowSize(box.size());
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {px(12), px(10)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, {1, 1});
@@ -330,7 +330,7 @@ void draw_edges(const Box& box, bool top) {
 
 void draw_hatch(const Box& box, const Colouring& c) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float height = box.max.y - box.min.y;
+  const float height = box.height();
   list->AddRectFilled(box.min, box.max, colour(PixelImage::nothing, c));
   list->PushClipRect(box.min, box.max, true);
   for (float x = box.min.x - height; x < box.max.x; x += px(5))
@@ -346,7 +346,7 @@ void draw_colour_bar(const Box& box, const Colouring& c, const CellPicture& stat
                             {state.has_minus_infinity, -inf, "-inf"},
                             {state.has_masked, PixelImage::masked, "masked"}};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float line = line_height(Face::mono_small), width = box.max.x - box.min.x;
+  const float line = line_height(Face::mono_small), width = box.width();
   float bottom = box.max.y;
   for (const Marker& m : markers) {
     if (!m.present) continue;

@@ -16,6 +16,9 @@ namespace attoscope::ui {
 /// A rectangle on screen.
 struct Box {
   ImVec2 min, max;
+  float width() const { return max.x - min.x; }
+  float height() const { return max.y - min.y; }
+  ImVec2 size() const { return {width(), height()}; }
 };
 /// The window without the bars at its top and bottom.
 Box between_bars();
@@ -41,15 +44,11 @@ struct Margins {
   int bars = 1;     ///< number of colour bars
 };
 
-/// Rectangles of a picture and of what surrounds it, in whole pixels.
-struct Places {
-  ImVec2 min, max;    ///< the picture
+/// The rectangle of a picture and those of what surrounds it, in whole pixels.
+struct Places : Box {
   Box side, below;    ///< the curves
   Box bars[2];        ///< the colour bars
   float caption = 0;  ///< top of the caption
-  float width() const { return max.x - min.x; }
-  float height() const { return max.y - min.y; }
-  Box box() const { return {min, max}; }
 };
 Places places(ImVec2 from, ImVec2 to, const Margins& margins);
 

@@ -156,7 +156,7 @@ void draw_along_row(const Places& p, const CellRect& rect, const CellPicture& pi
 void draw_along_col(const Places& p, const CellRect& rect, const CellPicture& picture, std::span<const ProfileCurve> curves,
                     const Colouring& how, const std::string& title) {
   const Box& box = p.side;
-  const float width = box.max.x - box.min.x;
+  const float width = box.width();
   const auto x_of = [&](float share) { return box.min.x + share * width; };
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (const float share : {0.0f, bar_position(0, how), 1.0f})

@@ -130,7 +130,7 @@ Box draw_read_out(const HeatState& shown, const Cell& cell, const Box& bounds, I
   const Result& r = *shown.result;
   const MethodNames names = method_names(r.experiment);
   const Format& format = r.experiment.format;
-  const Columns l = fitting(format, {bounds.max.x - bounds.min.x, bounds.max.y - bounds.min.y});
+  const Columns l = fitting(format, bounds.size());
   const ImVec2 from = corner(l, bounds, at);
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(from, {from.x + l.width, from.y + l.height}, faded(colours().background, 0.96f), px(4));

@@ -276,7 +276,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1);
-  draw_note(p.box(), ImGui::GetIO().MousePos, note(m, frame.input.side.clipping.get(), tile, row));
+  draw_note(p, ImGui::GetIO().MousePos, note(m, frame.input.side.clipping.get(), tile, row));
 }
 
 }  // namespace attoscope::ui

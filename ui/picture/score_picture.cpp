@@ -174,7 +174,7 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   if (cell.row < 0) return;
   draw_crosshair(p, rect, {cell.row + 0.5, cell.key + 0.5});
   draw_cell_mark(p, rect, {static_cast<double>(cell.row), cell.row + 1.0}, cell.key, cell.key + 1);
-  draw_note(p.box(), ImGui::GetIO().MousePos, note(w, cell));
+  draw_note(p, ImGui::GetIO().MousePos, note(w, cell));
 }
 
 }  // namespace

@@ -271,7 +271,7 @@ void draw_mark(const Box& bar, const Colouring& how, double largest, Colour colo
   const double end = static_cast<double>(how.range);
   const bool beyond = largest > end;
   const float share = bar_position(static_cast<float>(std::min(largest, end)), how), s = px(4);
-  const float x = bar.min.x - px(1), y = bar.min.y + (1 - share) * (bar.max.y - bar.min.y);
+  const float x = bar.min.x - px(1), y = bar.min.y + (1 - share) * bar.height();
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (beyond)
     list->AddTriangleFilled({x - 2 * s, y + 2 * s}, {x, y + 2 * s}, {x - s, y}, colour);

@@ -59,8 +59,7 @@ Box cell_of(const LoopPlaces& p, const LoopBlocks& g, const LoopStep& s) {
   return {{column.min.x, row.min.y}, {column.max.x, row.max.y}};
 }
 void fill(const Box& b, Colour colour, float between = 1) {
-  const float x = b.max.x - b.min.x > 3 * px(between) ? px(between) : 0,
-              y = b.max.y - b.min.y > 3 * px(between) ? px(between) : 0;
+  const float x = b.width() > 3 * px(between) ? px(between) : 0, y = b.height() > 3 * px(between) ? px(between) : 0;
   ImGui::GetWindowDrawList()->AddRectFilled(b.min, {std::max(b.min.x + 1, b.max.x - x), std::max(b.min.y + 1, b.max.y - y)},
                                             colour, px(1));
 }

@@ -86,7 +86,7 @@ std::string tensor_text(const TrainRecord& r, const TrainLook& look) {
 }
 
 /// True if the button that shows all steps fits into the first of the two title lines.
-bool fits_first_line(const Box& box) { return box.max.x - box.min.x >= px(400); }
+bool fits_first_line(const Box& box) { return box.width() >= px(400); }
 
 void all_steps_beside(const TrainScene& s) {
   ImGui::SameLine(0, px(8));
@@ -257,7 +257,7 @@ bool names_fit() { return ImGui::GetWindowWidth() >= px(800); }
 /// Legend and plot below the title; the mouse reads and picks a step.
 void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
   const float legend =
-      draw_legend_of(s.record()->plan, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.max.x - box.min.x);
+      draw_legend_of(s.record()->plan, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.width());
   const ImVec2 at{box.min.x, box.min.y + px(title_height + 6) + legend};
   ImGui::SetCursorScreenPos(at);
   plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;

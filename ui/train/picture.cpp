@@ -106,8 +106,7 @@ void pick_tensor(const TrainScene& s, float width) {
 
 void draw_title(const TrainScene& s, const Box& box) {
   ImGui::SetCursorScreenPos(box.min);
-  const float width = box.max.x - box.min.x, kind = px(150), rest = width - kind - px(16),
-              tensor = std::min(px(180), rest * 0.55f);
+  const float width = box.width(), kind = px(150), rest = width - kind - px(16), tensor = std::min(px(180), rest * 0.55f);
   segmented("picture", pictures, s.look().picture, kind);
   ImGui::SameLine(0, px(8));
   pick_tensor(s, tensor);

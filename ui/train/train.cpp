@@ -189,7 +189,7 @@ void draw_header(const TrainScene& s) {
 /// Draws the invitation while there is no training.
 void draw_invitation(const TrainScene& s, const Box& box) {
   const float middle = (box.min.x + box.max.x) / 2, top = (box.min.y + box.max.y) / 2 - px(40),
-              width = std::min(px(460), box.max.x - box.min.x - px(24));
+              width = std::min(px(460), box.width() - px(24));
   const bool begins = s.progress().state == State::running;
   const std::string text = begins ? "The first step is being computed."
                                   : "Press run above, or the space bar: the curves grow here while the plan at the left is "

@@ -52,7 +52,7 @@ void read_cell(const HeatState& heat, const Places& p, const CellRect& rect) {
   const Cell cell{matrix_row_at(heat, at->row), matrix_col_at(heat, at->col)};
   const RowSpan rows = row_span(heat, cell.row);
   draw_cell_mark(p, rect, rows, cell.col, cell.col + 1);
-  draw_read_out(heat, cell, p.box(), {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)});
+  draw_read_out(heat, cell, p, {to_x(p, rect, cell.col + 0.5), to_y(p, rect, (rows.first + rows.end) / 2)});
 }
 
 void draw_picture(const LessonScene& scene, TensorPicture& picture, float height) {
