@@ -155,14 +155,16 @@ std::string gradients_csv(const GradientTrace& t, bool of_key) {
   CsvText csv(of_key ? "method,query_tile,largest_p,largest_ds,seen,lost,dk_norm,dv_norm,dk_error,dv_error"
                      : "method,key_tile,largest_p,largest_dp,largest_ds,seen,lost,added,dq_norm,dq_error");
   for (const auto& [name, steps] : {std::pair{"a", &t.a}, std::pair{"b", &t.b}}) {
-    for (const QueryTile& q : of_key ? std::vector<QueryTile>{} : steps->of_query) {
-      csv.add(name).add(q.tile).add(q.largest_P).add(q.largest_dP).add(q.largest_dS).add(q.seen).add(q.lost);
-      csv.add(q.added).add(q.dq_norm).add(q.dq_error).end_line();
-    }
-    for (const KeyTile& k : of_key ? steps->of_key : std::vector<KeyTile>{}) {
-      csv.add(name).add(k.tile).add(k.largest_P).add(k.largest_dS).add(k.seen).add(k.lost);
-      csv.add(k.dk_norm).add(k.dv_norm).add(k.dk_error).add(k.dv_error).end_line();
-    }
+    if (of_key)
+      for (const KeyTile& k : steps->of_key) {
+        csv.add(name).add(k.tile).add(k.largest_P).add(k.largest_dS).add(k.seen).add(k.lost);
+        csv.add(k.dk_norm).add(k.dv_norm).add(k.dk_error).add(k.dv_error).end_line();
+      }
+    else
+      for (const QueryTile& q : steps->of_query) {
+        csv.add(name).add(q.tile).add(q.largest_P).add(q.largest_dP).add(q.largest_dS).add(q.seen).add(q.lost);
+        csv.add(q.added).add(q.dq_norm).add(q.dq_error).end_line();
+      }
   }
   return csv.take();
 }
