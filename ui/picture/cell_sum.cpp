@@ -146,8 +146,9 @@ void draw_chain(CellSumState& state, const ProductSum& s) {
   choose_block(
       state, s,
       fmt::format("steps {} .. {} of {}", shown.front().first + 1, shown.back().first + shown.back().steps, s.chain.steps));
-  say(colours().text, s.chain.losing == 0 ? fmt::format("None of the {} steps loses a bit.", s.chain.steps)
-                                          : fmt::format("{} of the {} steps lose bits.", s.chain.losing, s.chain.steps));
+  const std::string steps = counted(s.chain.steps, "step");
+  say(colours().text, s.chain.losing == 0 ? fmt::format("No bit is lost in {}.", steps)
+                                          : fmt::format("Bits are lost in {} of {}.", s.chain.losing, steps));
   draw_chain_table(table, width);
 }
 
