@@ -299,6 +299,7 @@ double automatic_range(double largest) {
 bool same_unit(Field x, Field y) {
   using enum Field;
   const auto unit = [](Field f) {
+    if (f == tolerance) return 4;
     return f <= b ? 0 : f == a_ulps || f == b_ulps ? 1 : f == a_relative || f == b_relative ? 2 : 3;
   };
   return unit(x) == unit(y);

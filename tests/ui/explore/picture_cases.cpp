@@ -319,6 +319,11 @@ CASE(steady, range_while_a_slider_moves) {
   }
 }
 
+CASE(steady, fields_that_share_a_range) {
+  hand.check(same_unit(Field::a_error, Field::b_storage) && same_unit(Field::a_ulps, Field::b_ulps), "errors of one unit");
+  hand.check(!same_unit(Field::tolerance, Field::b_error) && !same_unit(Field::a_ulps, Field::a_abs), "other units");
+}
+
 /// Shift+P fits a held or a fixed range to the values.
 CASE(steady, range_fitted_by_a_key) {
   constexpr int fit = ImGuiMod_Shift | ImGuiKey_P;
