@@ -206,7 +206,7 @@ Drawn drawn_strip(ui::Plot plot, const ui::View& view, const PlotData& data) {
 std::vector<ui::FigurePanel> scatter_panels(const ui::ShownTensor& shown) {
   ui::ScatterState state;
   refresh_scatter(state, shown.result);
-  if (!has_points(state)) throw std::invalid_argument("Neither method has any error, so there is no point to draw.");
+  if (const std::string why(why_no_points(state)); !why.empty()) throw std::invalid_argument(why);
   for (ui::FigureAxis* const axis : {&state.panel.x, &state.panel.y}) axis->label = of_tensor(shown, axis->label);
   return {state.panel};
 }

@@ -293,8 +293,10 @@ void draw_histogram(const ShownTensor& shown) {
   end_plot();
 }
 
-bool has_points(const ScatterPoints& scatter) {
-  return std::ranges::any_of(scatter.panel.series, [](const Series& s) { return s.shape == Shape::dots && !s.x.empty(); });
+std::string_view why_no_points(const ScatterPoints& scatter) {
+  const auto has_dots = [](const Series& s) { return s.shape == Shape::dots && !s.x.empty(); };
+  if (std::ranges::any_of(scatter.panel.series, has_dots)) return "";
+  return scatter.a_exact + scatter.b_exact > 0 ? "All finite values are exact." : "Every error is NaN or infinite.";
 }
 
 bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result, std::size_t elements) {
@@ -344,10 +346,7 @@ void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& reque
     list->AddPolyline(corners.data(), static_cast<int>(corners.size()), colours().text, 0, px(1.2f));
   }
   const ImVec2 plot = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
-  const char* const reason = has_points(state)                   ? ""
-                             : state.a_exact + state.b_exact > 0 ? "All finite values are exact."
-                                                                 : "Every error is NaN or infinite.";
-  const std::string why = fitted(Face::label, reason, size.x - px(8));
+  const std::string why = fitted(Face::label, why_no_points(state), size.x - px(8));
   draw_text(list, {plot.x + size.x / 2, plot.y + size.y / 2 - line_height(Face::label)}, Face::label, colours().secondary, why,
             0.5f);
   ImPlot::PopPlotClipRect();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "imgui.h"
@@ -181,8 +182,8 @@ std::string detail_csv(const View& view, const PanelInput& input, const ShownTen
 /// Histogram of signed errors: shares of the bins, each at its middle.
 FigurePanel ulps_panel(const Result& result);
 
-/// True if there is a point to draw: an element with a finite error above 0.
-bool has_points(const ScatterPoints& scatter);
+/// One sentence why there is no point to draw, an element with a finite error above 0; empty: there is one.
+std::string_view why_no_points(const ScatterPoints& scatter);
 
 /// The gradient whose error *why* attributes: the tensor on show; empty if *why* attributes O.
 std::optional<AnswerTensor> attributed_gradient(AnswerTensor shown, const Experiment& experiment);

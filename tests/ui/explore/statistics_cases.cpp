@@ -199,7 +199,7 @@ CASE(statistics, scatter_in_parts) {
   hand.check(!refresh_scatter(parts, earlier, 1), "the first answer's points are found at once");
   int frames = 1;
   while (refresh_scatter(parts, newer, 100)) {
-    hand.check(parts.result == earlier && has_points(parts), "the earlier points stay");
+    hand.check(parts.result == earlier && why_no_points(parts).empty(), "the earlier points stay");
     if (++frames > 1000) break;
   }
   hand.check(frames > 60 && frames < 100, "a part at a time");
@@ -246,10 +246,14 @@ CASE(statistics, scatter_without_errors) {
   r.a = r.b = *r.golden;
   ScatterState state;
   refresh_scatter(state, std::make_shared<const Result>(r));
-  hand.check(!has_points(state) && state.a_exact == 96 * 16, "no errors, no points");
+  hand.check(why_no_points(state) == "All finite values are exact." && state.a_exact == 96 * 16, "no errors, no points");
   hand.check(*state.panel.x.min < *state.panel.x.max && *state.panel.y.min < *state.panel.y.max, "axes all the same");
   hand.tell().answer.result = std::make_shared<const Result>(r);
   hand.show(&View::detail, Detail::scatter, 3);
+  for (Matrix* const m : {&r.a, &r.b}) std::ranges::fill(m->values, std::nan(""));
+  ScatterState broken;
+  refresh_scatter(broken, std::make_shared<const Result>(r));
+  hand.check(why_no_points(broken) == "Every error is NaN or infinite.", "errors that are no numbers");
 }
 
 CASE(statistics, names_of_methods) {
