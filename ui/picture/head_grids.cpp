@@ -78,7 +78,7 @@ GridCell cell_of(const std::string& name, const JudgedHead* found) {
   if (found == nullptr || found->incomparable) return cell;
   cell.fill = verdict_colour(found->ratio);
   cell.number = brief_number(found->ratio);
-  cell.formula = "error / tolerance = " + times(found->ratio);
+  cell.formula = [found] { return "error / tolerance = " + times(found->ratio); };
   return cell;
 }
 
@@ -95,7 +95,7 @@ bool draw_head_cell(const HeadGrid& grid, int head, ImVec2 at) {
       ImGui::InvisibleButton(("##head " + std::to_string(head)).c_str(), {grid.width, grid.height}, ImGuiButtonFlags_EnableNav);
   const bool hovered = ImGui::IsItemHovered() || ImGui::IsItemFocused();
   const GridCell cell = grid.look.cell(head);
-  explain(cell.sentence, cell.formula);
+  if (hovered) explain(cell.sentence, cell.formula ? cell.formula() : "");
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float gap = px(1);
   const ImVec2 from{at.x + gap, at.y + gap}, to{at.x + grid.width - gap, at.y + grid.height - gap};
@@ -251,15 +251,16 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
     const HeadRow* const row = rows[static_cast<std::size_t>(head)];
     const std::string name = head_name(info, head);
     if (row == nullptr) return GridCell{.sentence = name + " is not computed yet. A click opens it."};
+    const auto numbers = [&heads, row] { return all_numbers(*row, heads.names); };
     if (is_unknown(*row, measure.value))
       return GridCell{.sentence = name + ": this number is not known. A click opens it, Ctrl+Z comes back.",
-                      .formula = all_numbers(*row, heads.names)};
+                      .formula = numbers};
     const double x = row->*measure.value;
     return GridCell{.known = true,
                     .fill = shade_of(x, all),
                     .number = std::isnan(x) ? "" : brief_number(x),
                     .sentence = name + ": a click opens it, Ctrl+Z comes back.",
-                    .formula = all_numbers(*row, heads.names)};
+                    .formula = numbers};
   };
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const int clicked =

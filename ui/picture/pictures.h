@@ -100,8 +100,9 @@ struct PositiveRange {
 struct GridCell {
   bool known = false;  ///< false: an empty frame
   Colour fill = 0;
-  std::string number{};               ///< drawn if it fits
-  std::string sentence{}, formula{};  ///< texts of its tooltip
+  std::string number{};                    ///< drawn if it fits
+  std::string sentence{};                  ///< its tooltip
+  std::function<std::string()> formula{};  ///< the numbers of its tooltip, written only for the cell under the mouse
 };
 /// Content of a grid of heads.
 struct HeadGridLook {
