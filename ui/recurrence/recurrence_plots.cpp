@@ -167,11 +167,14 @@ void draw_sums(Strip& s, ImVec2 size) {
 
 void draw_P(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
-  const bool seen = m.P_limit > 0 && m.P_limit < m.axes.P_high;
+  const bool seen = m.P_limit > 0 && m.P_limit < m.axes.P_high,
+             two_pass = m.result->experiment.a.algorithm == Algorithm::two_pass;
   draw_plot(
       s, StripPlot::largest_P, "largest P", size,
       {fmt::format("Largest P, row {}", m.result->trace.row),
-       m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit) : "P is not rounded",
+       m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit)
+       : two_pass    ? "e of the first pass"
+                     : "P is not rounded",
        seen ? colours().bad : colours().faint,
        {},
        "The largest P of each tile, and the largest number of P's format (dashed): beyond it P overflows, saturates or is NaN.",
