@@ -202,7 +202,7 @@ std::string progress_words(const TrainProgress& p) {
 std::string_view kind_words(TrainKind kind) {
   constexpr EnumArray<TrainKind> words{
       "Two models with the same text, first weights and batches; only attention differs (arXiv 2405.02803, figure 7).",
-      "The same, and other differences as a scale: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
+      "The same, and other differences as scales: b from another seed, and b in fp16, bf16 and fp32 (figure 8).",
       "The same, and copies of a, each with one piece made exact: which rounding causes the difference?",
       "b is trained; at every measured step a takes the same step from b's state: the direct effect, without feedback."};
   return words[kind];

@@ -40,6 +40,12 @@ CASE(train, growing) {
   hand.check(part.x.front() == 10 && part.x.back() == 21 && part.x.size() == 12, "a part with its neighbours");
 }
 
+/// The article is not taken for the method a.
+CASE(train, names_in_the_words_of_a_kind) {
+  const std::string words = named(plan_of(), kind_words(TrainKind::reference));
+  hand.check(has(words, "three-pass from another seed") && !has(words, "flash2"), words);
+}
+
 CASE(train, drawings) {
   const TrainPlan plan = plan_of(TrainKind::reference);
   auto record = made_record(plan, 100), longer = made_record(plan, 200);
