@@ -20,11 +20,14 @@ const Policy* named_policy(const Method& m) {
   return nullptr;
 }
 
-/// True if a method, or its backward pass, rounds at random.
-template <class M>
-bool is_stochastic(const M& m) {
-  return std::ranges::any_of(m.precision.steps,
-                             [](const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; });
+bool is_stochastic(const Rounding& r) { return r.stochastic && r.kind != Rounding::Kind::exact; }
+
+/// True if a method, or its backward pass, rounds a step at random.
+bool has_stochastic_step(const auto& m) { return std::ranges::any_of(m.precision.steps, is_stochastic); }
+
+/// True if the method draws random bits or signs.
+bool draws(const Method& m) {
+  return has_stochastic_step(m) || m.scaling.hadamard || (m.algorithm == Algorithm::split_kv && is_stochastic(m.partial));
 }
 
 }  // namespace
@@ -233,8 +236,8 @@ Experiment following(const Experiment& before, const Experiment& after, std::str
 
 bool depends_on_seed(const Experiment& e) {
   const Backward& b = e.backward;
-  return e.problem.input.kind != InputKind::tensors || is_stochastic(e.a) || is_stochastic(e.b) ||
-         (b.on && (b.d_o == OutputGradient::normal || is_stochastic(b.a) || is_stochastic(b.b)));
+  return e.problem.input.kind != InputKind::tensors || draws(e.a) || draws(e.b) ||
+         (b.on && (b.d_o == OutputGradient::normal || has_stochastic_step(b.a) || has_stochastic_step(b.b)));
 }
 
 }  // namespace attoscope

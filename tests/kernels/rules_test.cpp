@@ -139,6 +139,28 @@ TEST(Rules, AnotherHeadOrFileIsYetToBeRead) {
   EXPECT_EQ(fitted(p, AttentionShape::square(5000, 32)).d, 32);
 }
 
+TEST(Rules, TheSeedMattersWhereAnythingIsDrawn) {
+  Experiment e = default_experiment();
+  EXPECT_TRUE(depends_on_seed(e)) << "the inputs are drawn";
+  e.problem.input.kind = InputKind::tensors;
+  EXPECT_FALSE(depends_on_seed(e));
+  Experiment rounded = e;
+  rounded.b.precision[Step::P] = {.kind = Rounding::Kind::main, .stochastic = true};
+  EXPECT_TRUE(depends_on_seed(rounded));
+  Experiment rotated = e;
+  rotated.a.scaling.hadamard = true;
+  EXPECT_TRUE(depends_on_seed(rotated)) << "its signs are random";
+  Experiment merged = e;
+  merged.a.partial = {.kind = Rounding::Kind::main, .stochastic = true};
+  EXPECT_FALSE(depends_on_seed(merged)) << "there are no partial outputs";
+  merged.a.algorithm = Algorithm::split_kv;
+  EXPECT_TRUE(depends_on_seed(merged));
+  e.backward.on = true;
+  EXPECT_TRUE(depends_on_seed(e)) << "dO is drawn";
+  e.backward.d_o = OutputGradient::ones;
+  EXPECT_FALSE(depends_on_seed(e));
+}
+
 TEST(Rules, AnOutputStandsInOnePlace) {
   const Experiment e = default_experiment();
   EXPECT_EQ(loaded_place(e), LoadedPlace::nowhere);
