@@ -146,6 +146,7 @@ Experiment invariance_question(const Experiment& asked) {
   Experiment e = asked;
   e.b = asked.a;
   e.loaded = {};
+  e.backward = {};
   return e;
 }
 

@@ -50,7 +50,7 @@ struct Invariance {
   std::vector<std::vector<std::size_t>> groups;
 };
 
-/// The experiment with everything that does not affect the result at its default: b, and a loaded output.
+/// The experiment with everything that does not affect the result at its default: b, a loaded output, and the backward pass.
 Experiment invariance_question(const Experiment& experiment);
 
 /// Runs method a under each schedule of `list` (at least one), and compares each run with the first. Works in double if a does.
