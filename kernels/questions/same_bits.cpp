@@ -109,7 +109,8 @@ Table same_bits_table(const SameBits& bits) {
     if (!run.skipped.empty()) return "not run";
     if (&run == &bits.runs[0]) return hex16(run.digests.a);
     const std::string names = differing(run.digests, bits.runs[0].digests);
-    return names.empty() ? "same bits" : names + " differ";
+    if (names.empty()) return "same bits";
+    return names + (names.find(',') == std::string::npos ? " differs" : " differ");
   };
   const std::vector<TableColumn<Run>> columns{
       table_column<Run>({.key = "run"}, &Run::what),

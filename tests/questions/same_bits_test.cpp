@@ -76,7 +76,7 @@ TEST(SameBits, OneOtherBitAnywhereIsFoundAndNamed) {
     const char* const name = planted == &Digests::golden ? "golden" : planted == &Digests::a ? "a" : "b";
     EXPECT_THAT(csv_text(same_bits_table(found)),
                 HasSubstr("\n2 threads," + std::string(planted == &Digests::golden ? "8" : "0")));
-    EXPECT_THAT(plain_text(same_bits_table(found)), HasSubstr(std::string(name) + " differ\n"));
+    EXPECT_THAT(plain_text(same_bits_table(found)), HasSubstr(std::string(name) + " differs\n"));
     for (const SameBitsRun& run : found.runs) EXPECT_EQ(agrees(run, found.runs[0]), run.what != "2 threads") << run.what;
   }
 }
