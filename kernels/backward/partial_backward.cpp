@@ -152,6 +152,7 @@ class Parts : public PartialBackward {
   void take(const ToldPanel<T>& panel, const std::vector<int>& rows, const std::vector<int>& keys, GradientPairs& found) {
     const GradientLanes<T>& lanes = pass().lanes();
     const KeyList& list = panel.keys.keys;
+    const MaskView mask = mask_view(problem_);
     std::vector<int> places;  // [key]: its index in the list
     for (int i = 0, place = 0; i < static_cast<int>(keys.size()); ++i) {
       while (list[place] != keys[at(i)]) ++place;
@@ -167,6 +168,7 @@ class Parts : public PartialBackward {
         const Keys seen = visible_keys(problem_, row);
         for (std::size_t i = 0; i < keys.size(); ++i) {
           if (keys[i] < seen.first || keys[i] >= seen.end) continue;
+          if (mask.terms != nullptr && mask.drops(row, keys[i])) continue;
           const std::size_t from = (at(block) * at(list.count) + at(places[i])) * at(lanes.rows) * at(lanes.parts) + at(lane);
           const auto number = [&](const T* x) {
             return static_cast<double>(x[from]) + (lanes.parts > 1 ? static_cast<double>(x[from + at(lanes.rows)]) : 0.0);

@@ -146,11 +146,13 @@ class WindowMaker {
   }
 
  private:
-  /// Index of `key` in the window's i-th row; -1 if outside.
+  /// Index of `key` in the window's i-th row; -1 if it is outside, or if a mask tensor drops it there.
   std::ptrdiff_t place(int i, int key) const {
     const ScoreQuestion& q = window_.question;
     const int column = key - q.first_key;
-    return column < 0 || column >= q.keys ? -1 : static_cast<std::ptrdiff_t>(i) * q.keys + column;
+    if (column < 0 || column >= q.keys) return -1;
+    if (mask_.terms != nullptr && mask_.drops(q.first_row + i, key)) return -1;
+    return static_cast<std::ptrdiff_t>(i) * q.keys + column;
   }
 
   void fill_a(int i) {
@@ -181,6 +183,7 @@ class WindowMaker {
   ScoreWindow& window_;
   const StopSign& stop_;
   const Experiment& e_ = window_.question.experiment;
+  const MaskView mask_ = mask_view(e_.problem);
   MethodRows<T> a_{e_, false, stop_};
   std::shared_ptr<const Tensors> inputs_ = as_tensors(a_.given(), shape_of(e_.problem), stop_);
   Job<double> golden_ = golden_job(e_.problem, *inputs_);

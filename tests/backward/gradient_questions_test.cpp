@@ -164,6 +164,28 @@ TEST(GradientWindow, OfGoldenHasTheBitsOfItsWholeWindow) {
   }
 }
 
+/// A small experiment whose mask tensor drops every third key of a row.
+Experiment with_gaps() {
+  Experiment e = named_question("grad_math", 12, 0, 8, Mask::Kind::none, 0);
+  std::vector<double> terms(12 * 12);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if ((i / 12 + i % 12) % 3 == 1) terms[i] = -std::numeric_limits<double>::infinity();
+  Tensors t = *raw_inputs(e.problem);
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(12, 12, std::move(terms)));
+  e.problem.input = given(std::move(t));
+  return e;
+}
+
+TEST(GradientWindow, HasNoNumberOfAKeyThatAMaskTensorDrops) {
+  const Experiment e = with_gaps();
+  const GradientWindow w = gradient_window(whole_window(e));
+  for (int row = 0; row < 12; ++row)
+    for (int key = 0; key < 12; ++key)
+      for (const PairValues& values : w.tensors)
+        for (const std::vector<double>* x : {&values.golden, &values.a, &values.b})
+          EXPECT_EQ(std::isnan((*x)[index_of(row, 12, key)]), !sees_key(e.problem, row, key)) << row << ", " << key;
+}
+
 TEST(GradientWindow, RefusesWhatIsNotThere) {
   Experiment e = named_question("grad_math", 20, 0, 8, Mask::Kind::none, 0);
   EXPECT_NE(sentence_of<std::invalid_argument>([&] { gradient_window({e, 0, 21, 0, 1}); }).find("row"), std::string::npos);
@@ -428,13 +450,7 @@ TEST(LostDS, ComesWithNarrowFormats) {
 }
 
 TEST(LostDS, IsAShareOfThePairsThatAMaskTensorWithGapsKeeps) {
-  Experiment e = named_question("grad_math", 12, 0, 8, Mask::Kind::none, 0);
-  std::vector<double> terms(12 * 12);
-  for (std::size_t i = 0; i < terms.size(); ++i)
-    if ((i / 12 + i % 12) % 3 == 1) terms[i] = -std::numeric_limits<double>::infinity();
-  Tensors t = *raw_inputs(e.problem);
-  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(12, 12, std::move(terms)));
-  e.problem.input = given(std::move(t));
+  Experiment e = with_gaps();
   e.backward.a.precision = {};
   e.backward.a.precision[GradStep::dS] = to_format(element_e2m1.format);
   int seen = 0, lost = 0, seen_of_keys = 0, lost_of_keys = 0;

@@ -70,6 +70,23 @@ TEST(Scores, AreNaNExactlyWhereARowDoesNotSeeTheKey) {
     }
 }
 
+TEST(Scores, AreNaNWhereAMaskTensorDropsTheKey) {
+  for (const bool reversed : {false, true}) {
+    Experiment e = small_experiment(bf16, 12, 8);
+    e.a.reverse_keys = reversed;
+    std::vector<double> terms(12 * 12);
+    for (std::size_t i = 0; i < terms.size(); i += 5) terms[i] = -std::numeric_limits<double>::infinity();
+    Tensors t = *compute(e).inputs;
+    t.mask = std::make_shared<const MaskTensor>(mask_of_terms(12, 12, std::move(terms)));
+    e.problem.input = given(std::move(t));
+    const ScoreWindow w = scores(all_of(e));
+    for (int row = 0; row < 12; ++row)
+      for (int key = 0; key < 12; ++key)
+        for (const auto* x : {&w.S, &w.P, &w.weight})
+          EXPECT_EQ(std::isnan((*x)[at(w, row, key)]), (12 * row + key) % 5 == 0) << row << ' ' << key;
+  }
+}
+
 /// P of the plain reference times the later alphas over the final l, for algorithms with one run and O divided once.
 TEST(Scores, PIsThePlainPTimesTheLaterAlphasOverL) {
   int compared = 0;
