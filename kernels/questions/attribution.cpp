@@ -12,12 +12,13 @@ std::vector<ErrorSource> sources_of(const Method& m) {
   std::vector<ErrorSource> sources;
   for (int i = 0; i < step_count; ++i) {
     const auto step = static_cast<Step>(i);
-    if (step != Step::input && m.precision[step] != exact) sources.push_back({step, {}, {}});
+    if (step != Step::input && m.precision[step] != exact) sources.push_back({.step = step});
   }
   for (const AttentionProduct product : {AttentionProduct::qk, AttentionProduct::pv})
-    if (is_tensor_core(m.accumulator[product])) sources.push_back({Step::input, product, {}});
+    if (is_tensor_core(m.accumulator[product])) sources.push_back({.sums = product});
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
-    if (m.scaling[t].is_on()) sources.push_back({Step::input, {}, t});
+    if (m.scaling[t].is_on()) sources.push_back({.stored = t});
+  if (m.algorithm == Algorithm::split_kv && m.partial != exact) sources.push_back({.partial = true});
   return sources;
 }
 
@@ -25,10 +26,12 @@ std::vector<ErrorSource> sources_of(const Method& m) {
 Method with_one(Method m, const Method& from, const ErrorSource& source) {
   if (source.stored)
     m.scaling[*source.stored] = from.scaling[*source.stored];
-  else if (!source.sums)
-    m.precision[source.step] = from.precision[source.step];
-  else
+  else if (source.sums)
     m.accumulator[*source.sums] = from.accumulator[*source.sums];
+  else if (source.partial)
+    m.partial = from.partial;
+  else
+    m.precision[source.step] = from.precision[source.step];
   return m;
 }
 
@@ -56,12 +59,14 @@ double combined(const StepError& floor, const std::vector<StepShare>& steps) {
 std::string_view name(const ErrorSource& source) {
   constexpr std::array<std::string_view, 4> stored{"Q stored", "K stored", "V stored", "P stored"};
   if (source.stored) return stored[static_cast<std::size_t>(*source.stored)];
+  if (source.partial) return "partial O";
   if (!source.sums) return name(source.step);
   return *source.sums == AttentionProduct::qk ? "q.k sums" : "P.V sums";
 }
 
 std::string_view what(const ErrorSource& source) {
   if (source.stored) return "elements and scales of the tensor; exact: as given, P in the working type";
+  if (source.partial) return "O/l of each run, as it is stored before the merge";
   if (!source.sums) return info(source.step).what;
   return *source.sums == AttentionProduct::qk ? "q.k as tensor cores add it; exact: in fp64, rounded to fp32 once"
                                               : "P.V as tensor cores add it; exact: in fp64, rounded to fp32 after 64 keys";

@@ -20,15 +20,17 @@ struct StepError {
   std::int64_t nonfinite = 0;
 };
 
-/// A part of the arithmetic that can be made exact: the rounding of a step, the sums of a product, or the storage of a tensor.
+/// A part of the arithmetic that can be made exact: the rounding of a step, the sums of a product, the storage of a tensor, or
+/// the rounding of split_kv's partial outputs.
 struct ErrorSource {
-  Step step = Step::input;                 ///< used if neither of the others is set
+  Step step = Step::input;                 ///< used if no other member is set
   std::optional<AttentionProduct> sums{};  ///< sums by tensor cores; exact: in fp64, rounded to fp32 (Accumulator::f64)
   std::optional<ScaledTensor> stored{};    ///< storage with scales; exact: as given, P in the working type
+  bool partial = false;
 
   friend constexpr bool operator==(const ErrorSource&, const ErrorSource&) = default;
 };
-/// "P"; "q.k sums"; "K stored".
+/// "P"; "q.k sums"; "K stored"; "partial O".
 std::string_view name(const ErrorSource& source);
 /// Description of the source's rounding, for a tooltip.
 std::string_view what(const ErrorSource& source);

@@ -72,6 +72,20 @@ TEST(Attribution, OneStepAloneHasAllTheErrorAndNoInteraction) {
   EXPECT_NEAR(a.interaction, 0, 1e-6 * a.total.rms);
 }
 
+TEST(Attribution, KnowsThePartialOutputsOfRuns) {
+  Experiment e = question("exact");
+  e.a.algorithm = Algorithm::split_kv;
+  e.a.partial = to_format(bf16);
+  const Attribution a = attribute(e);
+  ASSERT_EQ(a.steps.size(), 1U);
+  EXPECT_EQ(name(a.steps[0].source), "partial O");
+  EXPECT_GT(a.steps[0].relief, 0);
+  expect_same(a.steps[0].alone, a.total);
+  expect_same(a.steps[0].without, a.floor);
+  e.a.partial = exact;
+  expect_same(a.floor, error_of(e));
+}
+
 TEST(Attribution, NoStepNoShare) {
   const Attribution a = attribute(question("exact"));
   EXPECT_TRUE(a.steps.empty());
