@@ -204,6 +204,7 @@ class Parts : public PartialBackward {
       const TileOrder order(rule.order, rule.order_seed, panel.task_of(block).query_tile, count);
       const Keys seen = visible_keys(problem_, query);
       for (int i = 0; i < count; ++i) {
+        stop_.check();  // the sum of all tiles so far is computed anew for each tile
         const std::int64_t first = static_cast<std::int64_t>(order[i]) * rule.block_k;
         if (sees(seen, first, first + rule.block_k)) tiles.push_back({order[i], sums(i, i + 1), sums(0, i + 1)});
       }

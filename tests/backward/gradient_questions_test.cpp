@@ -304,6 +304,17 @@ TEST(GradientTrace, TakesTilesInTheOrderOfTheMethod) {
   EXPECT_EQ(t.a.of_query[0].seen, 4);
 }
 
+TEST(GradientTrace, CanBeStoppedAtEveryTile) {
+  const auto asked = [](int block_k) {
+    Experiment e = named_question("grad_hw", 300, 0, 8, Mask::Kind::none, 0);
+    e.backward.a.block_k = block_k;
+    int times = 0;
+    gradient_trace({e, 3, 4}, {.cancelled = [&] { return ++times, false; }, .threads = 1});
+    return times;
+  };
+  EXPECT_GE(asked(1), asked(300) + 299);
+}
+
 TEST(GradientTrace, RefusesWhatIsNotThere) {
   Experiment e = named_question("grad_math", 20, 0, 8, Mask::Kind::none, 0);
   EXPECT_NE(sentence_of<std::invalid_argument>([&] { gradient_trace({e, 20, 0}); }).find("query"), std::string::npos);
