@@ -1,7 +1,6 @@
 #include "kernels/experiment/traffic.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
@@ -10,32 +9,48 @@
 namespace attoscope {
 namespace {
 
-/// Blocks and tiles of an experiment, and how long each is.
+/// Blocks of `rows` queries and tiles of `keys` keys; `reversed`: key tiles start at the last key.
 struct Grid {
   const Problem& p;
   int n_k, rows, keys;
   bool reversed;
 
-  explicit Grid(const Experiment& e)
-      : p(e.problem),
-        n_k(key_count(p)),
-        rows(std::min(e.a.block_q, e.problem.n)),
-        keys(std::min(e.a.block_k, n_k)),
-        reversed(e.a.reverse_keys) {}
+  Grid(const Problem& problem, int block_q, int block_k, bool is_reversed)
+      : p(problem), n_k(key_count(p)), rows(std::min(block_q, p.n)), keys(std::min(block_k, n_k)), reversed(is_reversed) {}
+  explicit Grid(const Experiment& e) : Grid(e.problem, e.a.block_q, e.a.block_k, e.a.reverse_keys) {}
+
   int query_blocks() const { return tile_count(p.n, rows); }
   int key_tiles() const { return tile_count(n_k, keys); }
+  std::int64_t cells() const { return std::int64_t{query_blocks()} * key_tiles(); }
   int rows_of(int block) const { return std::min(rows, p.n - block * rows); }
   int keys_of(int tile) const { return std::min(keys, n_k - tile * keys); }
 
-  /// True if some query of the block sees some key of the tile.
-  bool meets(int block, int tile) const {
-    const int first_row = block * rows, end_row = first_row + rows_of(block);
-    const Keys seen = keys_of_rows(p, first_row, end_row - 1);
-    if (seen.empty()) return false;
-    const int from = reversed ? n_k - seen.end : seen.first, to = reversed ? n_k - seen.first : seen.end;
-    return tile * keys < to && tile * keys + keys_of(tile) > from;
+  /// The range of the tiles that hold a key that some query of the block sees.
+  Keys tiles_of(int block) const {
+    const Keys seen = keys_of_rows(p, block * rows, block * rows + rows_of(block) - 1);
+    if (seen.empty()) return {};
+    const int first = reversed ? n_k - seen.end : seen.first, end = reversed ? n_k - seen.first : seen.end;
+    return {first / keys, tile_count(end, keys)};
   }
 };
+
+/// The tiles that hold a visible pair.
+struct VisitedTiles {
+  std::int64_t count = 0;
+  double query_rows = 0, key_rows = 0;  ///< rows of Q and of K, summed over these tiles
+};
+
+VisitedTiles visited_tiles(const Grid& grid) {
+  VisitedTiles v;
+  for (int block = 0; block < grid.query_blocks(); ++block) {
+    const Keys tiles = grid.tiles_of(block);
+    const int count = tiles.end - tiles.first;
+    v.count += count;
+    v.query_rows += double{1} * count * grid.rows_of(block);
+    v.key_rows += std::min(grid.n_k, tiles.end * grid.keys) - tiles.first * grid.keys;
+  }
+  return v;
+}
 
 /// Bytes of a row of Q, of a row of K with its row of V, of a row of O, and of one more number.
 struct RowBytes {
@@ -69,11 +84,10 @@ struct Counter {
 void add_query_block(const Grid& grid, Counter& c, int block, std::vector<LoopStep>& steps) {
   const double rows = grid.rows_of(block);
   c.move(rows * c.row.Q);
-  const std::size_t before = steps.size();
-  for (int tile = 0; tile < grid.key_tiles(); ++tile) {
-    if (!grid.meets(block, tile)) continue;
+  const Keys tiles = grid.tiles_of(block);
+  for (int tile = tiles.first; tile < tiles.end; ++tile) {
     c.move(grid.keys_of(tile) * c.row.KV);
-    steps.push_back(c.step(block, tile, steps.size() == before, 0));
+    steps.push_back(c.step(block, tile, tile == tiles.first, 0));
   }
   const double stored = c.move(rows * (c.row.O + c.row.number));
   if (steps.empty()) return;
@@ -86,7 +100,7 @@ void add_key_tile(const Grid& grid, Counter& c, int tile, std::vector<LoopStep>&
   c.move(grid.keys_of(tile) * c.row.KV);
   const std::size_t before = steps.size();
   for (int block = 0; block < grid.query_blocks(); ++block) {
-    if (!grid.meets(block, tile)) continue;
+    if (const Keys tiles = grid.tiles_of(block); tile < tiles.first || tile >= tiles.end) continue;
     const double rows = grid.rows_of(block), result = rows * (c.row.O + 2 * c.row.number);
     c.move(rows * c.row.Q + result);
     const double stored = c.move(result);
@@ -104,34 +118,16 @@ double step_bytes(const Experiment& e, GradStep step) {
 
 }  // namespace
 
-VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed) {
-  const int n_k = key_count(p);
-  const std::int64_t row_tiles = tile_count(p.n, rows), key_tiles = tile_count(n_k, keys);
-  VisitedTiles v;
-  v.tiles = row_tiles * key_tiles;
-  for (std::int64_t i = 0; i < row_tiles; ++i) {
-    const int first_row = static_cast<int>(i * rows), end_row = std::min(p.n, first_row + rows);
-    auto [first, end] = keys_of_rows(p, first_row, end_row - 1);
-    if (end <= first) continue;
-    if (reversed) first = n_k - std::exchange(end, n_k - first);
-    const std::int64_t tile0 = first / keys, tile1 = (end + keys - 1) / keys;
-    v.visited += tile1 - tile0;
-    v.query_rows += static_cast<double>(tile1 - tile0) * (end_row - first_row);
-    v.key_rows += static_cast<double>(std::min<std::int64_t>(n_k, tile1 * keys) - tile0 * keys);
-  }
-  return v;
-}
-
 Traffic traffic(const Experiment& e) {
   const Problem& p = e.problem;
   const double n = p.n, n_k = key_count(p);
-  const int rows = std::min(e.a.block_q, p.n), keys = std::min(e.a.block_k, key_count(p));
-  const VisitedTiles v = visited_tiles(p, rows, keys, e.a.reverse_keys);
+  const Grid grid(e);
+  const VisitedTiles v = visited_tiles(grid);
   Traffic t;
   t.element_bytes = element_bytes(e.format);
-  t.on_chip_elements = 1ll * (keys + rows) * (p.d + value_columns(p));
-  t.tiles = v.tiles;
-  t.skipped_tiles = v.tiles - v.visited;
+  t.on_chip_elements = 1ll * (grid.keys + grid.rows) * (p.d + value_columns(p));
+  t.tiles = grid.cells();
+  t.skipped_tiles = t.tiles - v.count;
   const RowBytes row(e);
   // read Q, K; write S; read S; write P; read P, V; write O
   t.algorithm0 = n * (row.Q + row.O) + n_k * row.KV + 4 * n * n_k * row.number;
@@ -187,10 +183,7 @@ std::string stored_bytes_text(const Experiment& e) {
   return text;
 }
 
-long long loop_cells(const Experiment& e) {
-  const Grid grid(e);
-  return 1ll * grid.query_blocks() * grid.key_tiles();
-}
+std::int64_t loop_cells(const Experiment& e) { return Grid(e).cells(); }
 
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order) {
   const Grid grid(e);
@@ -217,11 +210,12 @@ BackwardTraffic backward_traffic(const Experiment& e) {
                dO = m.scaling.dO.is_on() ? bits_per_element(m.scaling.dO, ScaledTensor::Q, p.n, value_columns(p)) / 8 : main;
   const double L = step_bytes(e, GradStep::lse), delta = step_bytes(e, GradStep::delta), sum = step_bytes(e, GradStep::dq_sum);
   const double dQ = step_bytes(e, GradStep::dQ), dK = step_bytes(e, GradStep::dK), dV = step_bytes(e, GradStep::dV);
-  const VisitedTiles v = visited_tiles(p, std::min(m.block_q, p.n), std::min(m.block_k, key_count(p)), false);
+  const Grid grid(p, m.block_q, m.block_k, false);
+  const VisitedTiles v = visited_tiles(grid);
   const double rows = v.query_rows, buffers = m.order == GradOrder::buffers ? m.buffers : 1;
   BackwardTraffic t;
-  t.tiles = v.tiles;
-  t.skipped_tiles = v.tiles - v.visited;
+  t.tiles = grid.cells();
+  t.skipped_tiles = t.tiles - v.count;
   t.stored_P = {{"P in, twice", 2 * pairs, main},
                 {"dP out and in", 2 * pairs, main},
                 {"dS out", pairs, main},

@@ -58,16 +58,6 @@ double ridge(const DataSheet& machine);
 /// The roofline (Williams, Waterman, Patterson 2009): the highest Tflop/s at `flops_per_byte`.
 double attainable(const DataSheet& machine, double flops_per_byte);
 
-/// Tiles (of `rows` queries and `keys` keys) that hold a visible pair, with their rows.
-struct VisitedTiles {
-  std::int64_t tiles = 0, visited = 0;
-  double query_rows = 0;  ///< rows of Q, summed over the visited tiles
-  double key_rows = 0;    ///< rows of K, summed over the visited tiles
-};
-
-/// Counts the tiles; `reversed`: key tiles start at the last key.
-VisitedTiles visited_tiles(const Problem& p, int rows, int keys, bool reversed);
-
 /// Bytes of a number of Q, K or V as method a reads it: the element and its share of a scale, or the main format's bytes if a
 /// stores the tensor without scales.
 double stored_bytes(const Experiment& e, ScaledTensor t);
@@ -92,7 +82,7 @@ struct LoopStep {
 std::vector<LoopStep> loop_steps(const Experiment& e, LoopOrder order);
 
 /// Blocks of queries times tiles of keys.
-long long loop_cells(const Experiment& e);
+std::int64_t loop_cells(const Experiment& e);
 
 // --- the backward pass -------------------------------------------------------------------------------------------------
 
