@@ -28,8 +28,8 @@ std::vector<Keys> keys_of_states(const RowRun<T>& row) {
   std::vector<Keys> seen;
   int first = 0;
   for (const RowTile<T>& tile : row.tiles) {
-    if (tile.restarts) first = std::max(tile.first_key, row.visible.first);
-    const int end = std::min(tile.first_key + static_cast<int>(tile.S.size()), row.visible.end);
+    if (tile.restarts) first = tile.first_key;
+    const int end = tile.first_key + static_cast<int>(tile.S.size());
     seen.push_back(row.reversed ? Keys{row.keys - end, row.keys - first} : Keys{first, end});
   }
   return seen;

@@ -1,5 +1,6 @@
 #include "kernels/questions/row_tiles.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/cpu/inputs.h"
@@ -13,20 +14,22 @@ namespace {
 template <class T>
 class TileCollector final : public Recorder<T> {
  public:
-  explicit TileCollector(int d) : d_(d) {}
+  /// Keeps `d` columns of O, and of S and P the `visible` keys: storage of P in blocks adds keys before them.
+  TileCollector(int d, const Keys& visible) : d_(d), visible_(visible) {}
 
   int kept_lane(const RowBlock&) const override { return 0; }
 
   void tile(const RowBlock&, const TileView<T>& view) override {
     restarts_ = restarts_ || view.restarts;
     if (view.takes_part[0] == 0) return;
+    const int first = std::max(view.first_key, visible_.first), end = std::min(view.end_key, visible_.end);
     const auto of_keys = [&](const T* x) {
       std::vector<T> all;
-      for (int j = 0; j < view.end_key - view.first_key; ++j) all.push_back(x[j * view.lane_stride]);
+      for (int key = first; key < end; ++key) all.push_back(x[(key - view.first_key) * view.lane_stride]);
       return all;
     };
     tiles.push_back({.tile = view.tile,
-                     .first_key = view.first_key,
+                     .first_key = first,
                      .restarts = std::exchange(restarts_, false),
                      .m = view.m[0],
                      .l = view.l[0],
@@ -42,6 +45,7 @@ class TileCollector final : public Recorder<T> {
 
  private:
   int d_;
+  Keys visible_;
   bool restarts_ = false;  ///< a run began, and the row has seen no key of it yet
 };
 
@@ -77,14 +81,14 @@ Operands<T> common_operands(const Experiment& e, const StopSign& stop) {
 
 template <class T>
 RowRun<T> row_run(const Job<T>& job, int row, const StopSign& stop, RoundingLog* log) {
-  TileCollector<T> collector(job.d_v);
+  TileCollector<T> collector(job.d_v, job.keys_of(row));
   std::vector<double> output =
       log != nullptr ? recorded_run(job, row, collector, *log) : run(job, {row}, &collector, stop).values;
   if (job.method.algorithm == Algorithm::two_pass) second_pass(job, row, collector.tiles);
   if (job.method.algorithm == Algorithm::three_pass)
     for (RowTile<T>& tile : collector.tiles)
       for (T& x : tile.before_P) x = x / tile.l;
-  return {std::move(collector.tiles), std::move(output), job.keys_of(row), job.n, job.reversed};
+  return {std::move(collector.tiles), std::move(output), job.n, job.reversed};
 }
 
 template <class T>

@@ -9,7 +9,7 @@ namespace attoscope {
 
 struct RoundingLog;
 
-/// One tile of one row; keys are numbered in storage order.
+/// One tile of one row, with its keys from the first to the last that the row sees; keys are numbered in storage order.
 template <class T>
 struct RowTile {
   int tile = 0, first_key = 0;
@@ -24,7 +24,6 @@ template <class T>
 struct RowRun {
   std::vector<RowTile<T>> tiles;
   std::vector<double> output;
-  Keys visible;           ///< keys that the row sees, in storage order
   int keys = 0;           ///< keys of the problem
   bool reversed = false;  ///< stored from the last key to the first
 };
