@@ -62,7 +62,7 @@ struct Experiment {
   friend bool operator==(const Experiment&, const Experiment&) = default;
 };
 
-/// True if the experiment works in double: a format in it has more than 24 significant bits.
+/// True if the experiment works in double: the main format or the format of a step has more than 24 significant bits.
 bool works_in_double(const Experiment& e);
 
 /// Keys: rows of K and V.
