@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <stdexcept>
 
 #include "kernels/experiment/presets.h"
@@ -84,11 +83,7 @@ Digests digests_on(const std::string& device, const Experiment& e, Options optio
 
 using Names = std::vector<std::string>;
 
-std::string bits_text(float x) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%08x", std::bit_cast<std::uint32_t>(x));
-  return text;
-}
+std::string bits_text(float x) { return "0x" + hex16(std::bit_cast<std::uint32_t>(x)).substr(8); }
 
 std::string share_text(std::int64_t agree, std::int64_t count) { return grouped(agree) + " of " + grouped(count); }
 
