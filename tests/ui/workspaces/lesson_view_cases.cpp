@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "app/explore/lessons.h"
@@ -11,6 +12,7 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/traffic.h"
+#include "tests/support/figure_support.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
@@ -428,6 +430,25 @@ CASE(lesson_views, sweeps) {
                 sweep_of("ratio.mean_abs", {"policy=hw,tile,eager"}, 1));
   expect_problem(hand, "plot\nkind: sweep", "vary is '', expected KEY=VALUES");
   expect_problem(hand, "plot\nkind: sweep\nvary: n=16,32\nseeds: 0", "seeds is '0', expected a whole number from 1 to 100");
+}
+
+/// A measure that only lessons have is saved as a figure of the lesson's own sweep.
+CASE(lesson_views, figure_of_a_models_numbers) {
+  if (!has_gnuplot()) return;
+  hand.stage.exporter = PlotExporter(hand.folder / "pictures");
+  show_answered(hand, "plot\nkind: sweep\nn: 16\nvary: block_k=4,8\nmeasure: model.hidden.3\ncontrols: format",
+                sweep_of("model.hidden.3", {"block_k=4,8"}, 1));
+  hand.view().figure.as = ExportAs::svg;
+  const ImVec2 control = hand.place(page + "format/fp16", 0.5f);
+  hand.move({control.x, control.y + 200});  // the plot is below its controls
+  hand.frames(2);
+  hand.click(page + "###save sweep");
+  hand.pick("###keep");
+  hand.await("the work is done", [&] { return !hand.stage.exporter.busy(); });
+  hand.frames(1);
+  hand.check(std::filesystem::exists(hand.folder / "pictures/attoscope-sweep-1/attoscope-sweep-1.svg"),
+             "a figure is drawn: " + hand.stage.context().explorer.panel_input().messages.error);
+  hand.stage.exporter = PlotExporter("");
 }
 
 /// Sweeps with points that cannot be computed, one point, equal points, no finite point.

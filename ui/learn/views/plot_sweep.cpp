@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "kernels/train/plan/plan.h"
@@ -38,6 +39,11 @@ std::string summary(const SweepTable& t, const SweepExtremes& e) {
   if (e.known < t.cells.size())
     text += "; " + counted(t.cells.size() - e.known, "point is not finite", "points are not finite");
   return text + (t.seeds > 1 ? fmt::format("; {} seeds, ± standard deviation", t.seeds) : "");
+}
+
+/// True for a measure that the Sweep workspace lacks: of a training, of tensor cores' sums, of a language model.
+bool is_only_of_lessons(std::string_view measure) {
+  return measure.starts_with("train.") || measure.starts_with("sum.") || measure.starts_with("model.");
 }
 
 /// A session with this sweep, or with the training of the plan `spike`.
@@ -90,9 +96,8 @@ void draw_answer(LessonScene& scene, const LessonQuestion& question, float heigh
   }
   const ImVec2 at = ImGui::GetCursorScreenPos();
   d.extremes.known == 0 ? draw_instead({scene.width, height}, sentence) : draw_picture(scene, state, height);
-  const bool trains = question.vary.empty(),
-             is_own = !trains && (question.measure.starts_with("train.") || question.measure.starts_with("sum."));
-  if (is_own)
+  const bool trains = question.vary.empty();
+  if (!trains && is_only_of_lessons(question.measure))
     offer_own_figure(scene, at, {at.x + scene.width, at.y + height});
   else
     offer_figure(scene, trains ? Plot::train_runs : Plot::sweep, "sweep", at, {at.x + scene.width, at.y + height},
