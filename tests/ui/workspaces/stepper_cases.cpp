@@ -98,6 +98,9 @@ CASE(stepper, scores) {
   expect(hand, "scores: random:16:7\n", "how many", [&] { hand.type(stepper + "##N", "24"); }, {{"scores", "random:24:7"}});
   const auto others = [&] { hand.click(stepper + "others"); };
   expect(hand, "scores: random:16:7\n", "others", others, {{"scores", "random:16:8"}});
+  const std::string none = "algorithms: flash2\n";
+  expect(hand, none, "how many usual ones", [&] { hand.type(stepper + "##N", "24"); }, {{"scores", "random:24:1"}});
+  expect(hand, none, "others than the usual ones", others, {{"scores", "random:16:2"}});
   expect(hand, "scores: random:16:999999999\n", "the first seed after the last", others, {{"scores", "random:16:0"}});
   open_stepper(hand, eight);
   hand.check(hand.disabled(stepper + "others") && hand.disabled(stepper + "##N"), "typed scores have no seed");

@@ -89,7 +89,7 @@ std::string text_from(Source source, const RecurrenceViewState& state) {
 }
 
 void choose_source(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
-  const Source source = source_of(value_of(scene, "scores", "random"));
+  const Source source = source_of(scores_text(scene));
   const float width = px(source_width);
   flow.next(width);
   const WithField field(Face::label);
@@ -139,12 +139,11 @@ void type_scores(LessonScene& scene, RecurrenceViewState& state, Flow& flow, flo
 
 /// Number and seed of the scores, unless they are typed.
 void choose_size(LessonScene& scene, const RecurrenceViewState& state, Flow& flow) {
-  const std::string text = value_of(scene, "scores", "random");
+  const std::string text = scores_text(scene);
   const Source source = source_of(text);
   const bool sized = source != Source::typed && source != Source::pinned;
   const std::string word = source_name(source);
-  const std::size_t colon = text.rfind(':');
-  const std::string seed = source == Source::random && colon != std::string::npos ? text.substr(colon) : "";
+  const std::string seed = source == Source::random ? text.substr(text.rfind(':')) : "";
   ImGui::BeginDisabled(!sized);
   int count = count_of(state);
   if (number(flow, {"N", fewest_scores, max_step_scores, 1, max_step_scores}, count))

@@ -57,7 +57,7 @@ std::vector<double> listed_scores(const std::string& text) {
 
 /// The scores of the scene, computed again if its text or the traced row changed.
 const std::vector<double>& wanted_scores(const LessonScene& scene, RecurrenceViewState& state, std::string& problem) {
-  const std::string text = value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
+  const std::string text = scores_text(scene);
   if (text != state.scores_text || scene.input.answer.result != state.scores_result || state.scores.empty()) {
     state.scores = scores_of(text, scene.input.answer.result.get(), problem);
     state.scores_text = text;
@@ -82,19 +82,23 @@ std::vector<double> wanted_values(const LessonScene& scene, std::size_t count, s
 const Method* scaled_method(const LessonScene& scene) {
   if (scene.experiment.a.scaling.any()) return &scene.experiment.a;
   const auto& result = scene.input.answer.result;
-  const bool of_row = value_of(scene, "scores") == "pinned" && result && result->experiment.a.scaling.any();
+  const bool of_row = scores_text(scene) == "pinned" && result && result->experiment.a.scaling.any();
   return of_row && is_emulated(result->experiment.a.algorithm) ? &result->experiment.a : nullptr;
 }
 
 /// The rows of Q and K of the scores, if they are known.
 StepRows wanted_rows(const LessonScene& scene) {
-  if (value_of(scene, "scores") != "pinned") return {};
+  if (scores_text(scene) != "pinned") return {};
   const Result& result = *scene.input.answer.result;
   const Problem& p = result.experiment.problem;
   return p.softcap == 0 && p.alibi == 0 ? step_rows(result, result.trace.row, max_step_scores) : StepRows{};
 }
 
 }  // namespace
+
+std::string scores_text(const LessonScene& scene) {
+  return value_of(scene, "scores", fmt::format("random:{}:1", usual_scores));
+}
 
 std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem) {
   if (text == "pinned") {

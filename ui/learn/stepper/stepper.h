@@ -35,6 +35,8 @@ struct RecurrenceViewState {
   double drag_from = 0, drag_low = 0, drag_high = 0;  ///< its first value, and the picture's range during the drag
 };
 
+/// The text of a scene's scores, as `scores_of` reads it; some random ones if neither the reader nor the lesson gives any.
+std::string scores_text(const LessonScene& scene);
 /// "1 3 2 5", "1, 3, 2, 5", "random:16:7" (seed 7), "ascending:16", "descending:16", or "pinned": the first scores of the row
 /// that `result` traces. Empty on an error: another text, or no result; `problem` is then the reason.
 std::vector<double> scores_of(const std::string& text, const Result* result, std::string& problem);
