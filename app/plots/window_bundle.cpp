@@ -1,6 +1,8 @@
 #include "app/plots/window_bundle.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -48,11 +50,12 @@ std::string forks_text(const TrainRecord& record) {
   return text;
 }
 
-/// Refuses an output path at which the figure's JSON would overwrite the session.
+/// Refuses an output path at which a file of the figure would overwrite the session.
 void keep_session(const FigureArguments& x) {
   std::error_code error;
-  if (std::filesystem::equivalent(std::filesystem::path(x.out).replace_extension(".json"), x.what, error))
-    refuse("--out", x.out, "another name than the session's, whose .json the figure would overwrite");
+  for (const std::string& file : bundle_files(x.out))
+    if (std::filesystem::equivalent(file, x.what, error))
+      refuse("--out", x.out, "another name than the session's, which the figure would overwrite");
 }
 
 /// Reads a bundle, or a session for the plot of --plot; applies the typed style.

@@ -533,6 +533,10 @@ TEST(PlotCommand, TheSessionThatIsDrawnIsNeverOverwritten) {
   EXPECT_THAT(o.err, HasSubstr("another name than the session's"));
   EXPECT_EQ(bytes_of_file(scratch / "s.json"), before);
   EXPECT_EQ(scratch.count(), 1);
+  if (!has_gnuplot()) return;
+  const Outcome archive = attoscope({"figure", scratch / "s.json", "--plot", "ulps", "--out", scratch / "s.zip"});
+  EXPECT_EQ(archive.code, 0) << archive.err;
+  EXPECT_EQ(bytes_of_file(scratch / "s.json"), before);
 }
 
 TEST(PlotCommand, WrongUsageIsOneSentence) {
