@@ -215,6 +215,10 @@ CASE(lesson_views, block_bits) {
     }
   expect_problem(hand, "bits\nstorage: e4m3/sideways", "expected off, or an element");
   expect_problem(hand, "bits\nstorage: int8/token\nnumbers: 1, much", "numbers is 'much'");
+  expect_problem(hand, "bits\nstorage: int8/token\nnumbers: 1, 1e39", "numbers is '1e39', expected finite numbers of fp32");
+  for (const char* large : {"outlier: 4096", "head: 1e300"})
+    expect_problem(hand, std::string("bits\nstorage: e2m1/block:16/nvfp4\nnumbers: 3e38\n") + large,
+                   "outlier or head is too large");
 }
 
 /// The digits of a row from the first column to the last; a bar before the lost ones.
@@ -489,6 +493,7 @@ CASE(lesson_views, bytes) {
   hand.check(before != summary(hand) && has(summary(hand), bytes_text(traffic(e).flash1)), summary(hand));
   show(hand, "plot\nkind: bytes\nover: n\nmemory: 1024");
   hand.check(hand.stage.state->learn->problems.empty(), "the tiles of M over N");
+  expect_problem(hand, "plot\nkind: bytes\nover: M\nmemory: 0", "memory is '0', expected a whole number from 1 to");
   expect_problem(hand, "plot\nkind: bytes\nover: time", "over is 'time', expected n or M");
 }
 

@@ -49,8 +49,8 @@ struct AskedBlock {
 std::vector<float> numbers_of(const std::vector<std::string>& words, std::string& problem) {
   std::vector<float> numbers;
   for (const double x : reals_of("numbers", words, most_in_block, problem)) {
-    if (!std::isfinite(x)) problem = refusal("numbers", words[numbers.size()], real_expected);
     numbers.push_back(static_cast<float>(x));
+    if (!std::isfinite(numbers.back())) problem = refusal("numbers", words[numbers.size() - 1], "finite numbers of fp32");
   }
   return numbers;
 }
@@ -68,6 +68,7 @@ AskedBlock asked_block(const LessonScene& scene, std::string& problem) {
   q.numbers[0] *= static_cast<float>(whole_of(scene, "outlier", 1, 1, 4096, problem));
   for (const float x : q.numbers) q.head_amax = std::max(q.head_amax, std::abs(x));
   q.head_amax = std::max(q.head_amax, static_cast<float>(real_of(scene, "head", 0, problem)));
+  if (!std::isfinite(q.head_amax)) problem = "outlier or head is too large, expected magnitudes up to 3.4e38, as in fp32";
   return q;
 }
 

@@ -71,7 +71,8 @@ struct AskedBytes {
 AskedBytes asked_bytes(const LessonScene& scene, std::string& problem) {
   const std::string wanted = value_of(scene, "over", "n");
   problem = unknown_word("over", {wanted}, std::array{overs[0].name, overs[1].name});
-  const int M = whole_of(scene, "memory", wanted == "M" ? 24576 : 0, 0, 1 << 30, problem);
+  const bool over_M = wanted == "M";
+  const int M = whole_of(scene, "memory", over_M ? 24576 : 0, over_M ? 1 : 0, 1 << 30, problem);
   return {std::ranges::find(overs, wanted, &SizeAxis::name), M};
 }
 
