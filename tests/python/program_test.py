@@ -167,6 +167,11 @@ class Progress(Case):
         self.assertEqual(self.on_a_terminal(self.AT_ONCE.replace("= 0", "= 1000") + self.JUDGE)[0], "")
         self.assertEqual(progress._PATIENCE, 0.5)
 
+    def test_without_pseudo_terminals_there_is_no_progress(self):
+        self.stand_in(ROUNDED, steps=2)
+        with mock.patch.object(progress, "line", progress.Line), mock.patch("pty.openpty", side_effect=OSError("out of pty devices")):
+            self.assertTrue(attoscope.judge(*[[[1.0]]] * 4).ok)
+
     def test_errors_are_exceptions_on_terminals_too(self):
         self.stand_in(code=1, err="attoscope: a disk is full\n", steps=2)
         seen, out, code = self.on_a_terminal(self.AT_ONCE + "try: attoscope.judge(*[[[1.0]]] * 4)\n"

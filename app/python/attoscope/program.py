@@ -99,7 +99,10 @@ def call(path: str, arguments: Sequence[str], watched: bool = False) -> Answer:
     from . import progress
 
     line = progress.line() if watched else None
-    terminal, its_end = _terminal() if line is not None else (-1, subprocess.PIPE)
+    try:
+        terminal, its_end = _terminal() if line is not None else (-1, subprocess.PIPE)
+    except OSError:  # a sandbox without pseudo-terminals
+        line, its_end = None, subprocess.PIPE
     try:
         process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=its_end)
     except OSError as error:
