@@ -93,6 +93,7 @@ class View(Case):
         wrong = self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, self.one, do=self.one, dk=[[1.0, 2.0]])
         self.assertIn("dk has shape [1, 2], expected [2, 2]", wrong)
         self.assertIn("do [1, 1]", self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, self.one, self.one, do=[[1.0]]))
+        self.assertIn("k is of type NoneType", self.sentence_of(attoscope.BadTensor, attoscope.view, self.one, None, self.one))
 
     def test_the_next_view_takes_the_place_of_the_one_before(self):
         self.stand_in()

@@ -48,7 +48,7 @@ def view(
     Raises BadTensor, BadOption, ProgramMissing, OtherVersion, CouldNotRun, or DeadLink if no window receives them.
     """
     given = locals()
-    tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do", *_COMPUTED) if given[key] is not None}
+    tensors = {key: tensor_of(given[key], key) for key in ("q", "k", "v", "o", "do", *_COMPUTED) if key in "qkv" or given[key] is not None}
     words = in_words({key: given[key] for key in PROBLEM}, tensors)
     if isinstance(words["mask"], Tensor):
         raise BadOption("mask is a tensor that no rule describes, which view does not take: give judge a file for save, and show its verdict")
