@@ -99,6 +99,17 @@ class OfOnesOwn(Case):
         self.assertIn("nothing was captured", self.sentence_of(attoscope.CouldNotRun, self.captured, lambda: None))
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_another_run_of_a_capture_holds_only_its_own_calls(self):
+        captured = self.captured(lambda: Layer("first").attend(self.x, self.x, self.x))
+        with captured:
+            Layer("second").attend(self.x[:3], self.x[:3], self.x[:3])
+        self.assertEqual(([call.layer for call in captured.calls], captured.files), (["second"], [self.file]))
+        self.assertEqual(read_safetensors(self.file)[0]["q"][1], [1, 3, 4])
+
+    def test_a_capture_of_everything_is_not_judged(self):
+        captured = attoscope.capture(None, self.file, everything=True)
+        self.assertIn("attoscope model CHECKPOINT --against FILE", self.sentence_of(attoscope.BadOption, captured.judge))
+
     def test_a_model_that_fails_leaves_no_file_and_no_hook(self):
         before = Layer.attend
         with self.assertRaises(ZeroDivisionError):

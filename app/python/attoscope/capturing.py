@@ -110,7 +110,7 @@ class Capture:
         self._lock = threading.Lock()
         self._hooked: List[str] = []  # attention functions that exist
         self._ran: Dict[str, str] = {}  # classes of the modules that ran, keyed by name
-        self._everything = Everything(self._file, self.skipped) if everything else None
+        self._of_everything = everything
 
     @in_one_frame
     def __enter__(self) -> "Capture":
@@ -118,13 +118,16 @@ class Capture:
 
         if self._undo:
             raise BadOption("this capture is running already")
+        for of_the_run_before in (self.calls, self.files, self.skipped, self.notes, self._hooked, self._ran):
+            of_the_run_before.clear()
+        self._everything = Everything(self._file, self.skipped)
         try:
             self._undo += hooks.module_names(self._model, self._names, self._ran)
             for install in (torch_hooks.scaled_dot_product, torch_hooks.flex, torch_hooks.multi_head, hooks.transformers_attention):
                 self._install(install(self), install.__doc__)
             for owner, name in self._also:
                 self._install(hooks.function(self, owner, name), f"{name}, where")
-            if self._everything:
+            if self._of_everything:
                 self._undo += self._everything.hook(self._model)
         except BaseException:
             self._restore()
@@ -153,7 +156,7 @@ class Capture:
             self._undo.pop()()
 
     def _write(self) -> None:
-        if self._everything:
+        if self._of_everything:
             self._everything.write()
             self.files.append(self._file)
             return
@@ -195,7 +198,7 @@ class Capture:
         try:
             before = self._copies(layer, dict(zip("qkv", inputs)))
             result = function(*arguments, **keywords)
-            if before and self._everything:
+            if before and self._of_everything:
                 self._everything.heads(layer, before)
             elif before:
                 self._keep(layer, before, output(result), problem, of_arrays(inputs))
@@ -260,6 +263,8 @@ class Capture:
 
         A `mask` replaces the captured one, also if that is a tensor.
         """
+        if self._of_everything:
+            raise BadOption("a capture of everything is not judged: attoscope model CHECKPOINT --against FILE compares it")
         if not self.files:
             raise CouldNotRun("nothing was captured")
         replaced = {"mask_file": None} if "mask" in options else {}
