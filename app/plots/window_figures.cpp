@@ -57,6 +57,7 @@ bool needs_shares(ui::Plot plot, const ui::Session& s) {
   const bool shown = s.view.field == Field::tolerance || (heat_panel_count(s) > 1 && s.view.second_field == Field::tolerance);
   return plot == ui::Plot::heat_map && shown && has_loaded(s.experiment);
 }
+
 /// The methods' names in legends.
 std::array<std::string, 2> print_names(const Experiment& e) { return ui::legend_names(std::span(&e, 1)); }
 
@@ -91,6 +92,7 @@ void use_full_names(std::vector<ui::FigurePanel>& panels, const Experiment& e) {
 
 /// True if the plot follows a method other than a tile by tile, next to a loaded output.
 bool needs_followed(ui::Plot plot, const Experiment& e) { return is_over_tiles(plot) && ui::follows_another(e); }
+
 /// The answer with a slip's output instead of the loaded one (see `slip_called`); null if there is no such slip.
 std::shared_ptr<const Result> slip_output_of(const Result& result, const std::string& text, const Options& options) {
   const CallJudgement call = judge_experiment(result.experiment, options);
@@ -272,9 +274,11 @@ Figure figure_of(ui::Plot plot, const ui::Session& session) {
 /// Figure of the session's sweep, as far as `table` has it.
 Figure sweep_plot(const ui::Session& session, const std::shared_ptr<const ui::SweepTable>& table) {
   const PlannedSweep plan = planned(session.sweep, session.experiment);
-  if (!plan.sweep)
-    throw std::invalid_argument("The plan of the sweep cannot be drawn: " + plan.about.wrong_values[0] +
-                                plan.about.wrong_values[1] + plan.about.wrong);
+  if (!plan.sweep) {
+    const auto& [of_first, of_second] = plan.about.wrong_values;
+    const std::string& why = !of_first.empty() ? of_first : !of_second.empty() ? of_second : plan.about.wrong;
+    throw std::invalid_argument("The plan of the sweep cannot be drawn: " + why);
+  }
   if (!table || table->cells.empty())
     throw std::invalid_argument("Nothing of the sweep is known yet, so there is nothing to draw.");
   const bool has_numbers = std::ranges::any_of(table->cells, [](const ui::SweepCell& cell) { return cell.count > 0; });
@@ -357,8 +361,6 @@ Figure train_plot(ui::Plot plot, const ui::Session& session, const ui::TrainView
   return f;
 }
 
-}  // namespace
-
 /// Trains the session's plan and its further seeds.
 void answer_training(PlotData& known, const ui::Session& session, const TrainOptions& options) {
   Trained all = trained(session.train, options);
@@ -387,6 +389,8 @@ void answer_map(PlotData& known, const ui::Session& session, const Options& opti
   if (heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, view.slip, options);
 }
+
+}  // namespace
 
 PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, const Options& options, int steps) {
   const Experiment& e = session.experiment;

@@ -524,6 +524,15 @@ TEST(PlotData, OfASweepWithAPointThatCannotBeComputedIsASentence) {
             "problem.n is 0, expected 1 or more.");
 }
 
+TEST(PlotData, OfAPlanWithTwoWrongParametersIsOneSentence) {
+  Session s = plotted();
+  s.sweep.first = {"n", "0:x"};
+  s.sweep.second = {"format", "fp99"};
+  const std::string why = message_of<std::invalid_argument>([&] { plot_figure(Plot::sweep, s, PlotData{}); });
+  EXPECT_THAT(why, HasSubstr("cannot be drawn: vary n is '0:x', expected"));
+  EXPECT_EQ(why.find("fp99"), std::string::npos) << why;
+}
+
 TEST(PlotCommand, TheSessionThatIsDrawnIsNeverOverwritten) {
   const TemporaryDirectory scratch;
   write_file(scratch / "s.json", session_text(plotted()));
