@@ -228,6 +228,14 @@ std::map<std::pair<double, double>, std::string> cells_of(const Figure& f) {
   return cells;
 }
 
+TEST(PlotData, OfStepsThatTakeOffNothingHasARangeToDraw) {
+  NamedShare share;
+  share.name = "P";
+  const FigurePanel p = why_panel(1, {share}, false);
+  EXPECT_EQ(p.series.at(0).y, std::vector{0.0});
+  EXPECT_LT(p.y.min.value(), p.y.max.value());
+}
+
 /// Figures of the strip show all tiles; with `shown_tiles` only the tiles visible in the window.
 TEST(PlotData, TilesAreAllUnlessTheShownOnesAreChosen) {
   Session s = plotted();

@@ -300,7 +300,7 @@ FigurePanel why_panel(double total, const std::vector<NamedShare>& shares, bool 
   if (!s.y.empty()) {
     const auto [least, largest] = std::ranges::minmax(s.y);
     if (least >= 0) p.y.min = 0;
-    if (largest <= 0) p.y.max = 0;
+    if (largest <= 0) p.y.max = least < 0 ? 0 : 1;
   }
   p.series = {std::move(s)};
   return p;
