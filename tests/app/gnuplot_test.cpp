@@ -155,6 +155,16 @@ TEST(Print, TicksOfANarrowRangeAreToldApart) {
     }
 }
 
+TEST(Print, ASingleNumberIsInTheMiddleOfItsAxis) {
+  Figure f = figure_of({"one"}, 1, 1);
+  ui::Series& s = f.panels[0].series[0];
+  s.y = {1};
+  for (const auto& [x, range] : {std::pair{64.0, "[32:96]"}, {-3.0, "[-4.5:-1.5]"}, {0.0, "[-1:1]"}}) {
+    s.x = {x};
+    EXPECT_NE(gnuplot_script(f, PictureFormat::pdf, "f").find(std::string("set xrange ") + range), std::string::npos) << x;
+  }
+}
+
 TEST(Print, WidthFontAndSizeAreThoseOfTheStyle) {
   const Figure f = figure_of({"one"}, 1, 1);
   const auto script = [&](const FigureStyle& style, PictureFormat format) {

@@ -23,11 +23,14 @@ NumberSpan x_range(const FigurePanel& p) {
   for (const Series& s : p.series)
     for (const double v : s.x) x.take(v);
   if (!(x.low <= x.high)) x = {p.x.log ? 1.0 : 0.0, p.x.log ? 10.0 : 1.0};
-  const double margin = p.x.log ? std::pow(x.high / x.low, 0.04) : 0.04 * (x.high - x.low);
-  if (p.x.log)
-    x = {x.low / std::max(margin, 1.05), x.high * std::max(margin, 1.05)};
-  else
-    x = {x.low - std::max(margin, 1e-9), x.high + std::max(margin, 1e-9)};
+  if (p.x.log) {
+    const double margin = std::max(std::pow(x.high / x.low, 0.04), 1.05);
+    x = {x.low / margin, x.high * margin};
+  } else {
+    const double alone = x.high == 0 ? 1 : std::abs(x.high) / 2;
+    const double margin = x.low < x.high ? std::max(0.04 * (x.high - x.low), 1e-9) : alone;
+    x = {x.low - margin, x.high + margin};
+  }
   return {p.x.min.value_or(x.low), p.x.max.value_or(x.high)};
 }
 

@@ -20,7 +20,7 @@ struct NumberSpan {
   }
 };
 
-/// Range of the x axis: the panel's limits, else its points with a margin.
+/// Range of the x axis: the panel's limits, else its points with a margin; around a single number half of it to either side.
 NumberSpan x_range(const FigurePanel& panel);
 /// Range of the y axis around these series: the axis's limits, else the numbers with a margin; from 0 if no number is negative
 /// and the least is below 0.4 times the greatest or bars are drawn.
