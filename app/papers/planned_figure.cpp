@@ -102,21 +102,12 @@ double error_from_given(const Experiment& e) {
   return std::sqrt(squares / static_cast<double>(golden.values.size()));
 }
 
-/// Mean and standard deviation over seeds.
-struct Spread {
-  double mean = 0, std = 0;
-};
-Spread spread_from_given(Experiment e, int seeds) {
+/// `error_from_given` over seeds.
+SweepRow errors_from_given(Experiment e, int seeds) {
   std::vector<double> values;
   for (e.problem.seed = 1; e.problem.seed <= static_cast<std::uint64_t>(seeds); ++e.problem.seed)
     values.push_back(error_from_given(e));
-  const double count = static_cast<double>(values.size());
-  Spread s;
-  double squares = 0;
-  for (const double v : values) s.mean += v / count;
-  for (const double v : values) squares += (v - s.mean) * (v - s.mean);
-  s.std = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
-  return s;
+  return row_of(values);
 }
 
 /// Draws one entry.
@@ -256,26 +247,27 @@ class PlanDrawing {
     const int seeds = line.value("seeds", settings_.seeds);
     ui::Series s;
     for (const Bar& bar : bars_) {
-      const Spread of_bar = spread_of(line, bar.experiment, seeds);
+      const SweepRow row = row_of_bar(line, bar.experiment, seeds);
       s.x.push_back(static_cast<double>(s.x.size()));
-      s.y.push_back(of_bar.mean);
+      s.y.push_back(row.mean);
       if (seeds == 1) continue;
-      s.low.push_back(of_bar.mean - of_bar.std);
-      s.high.push_back(of_bar.mean + of_bar.std);
+      s.low.push_back(row.mean - row.std);
+      s.high.push_back(row.mean + row.std);
     }
     return s;
   }
 
-  Spread spread_of(const Plan& line, const Experiment& e, int seeds) {
+  SweepRow row_of_bar(const Plan& line, const Experiment& e, int seeds) {
     const std::string measure = text_of(line, "measure"), over = text_of(line, "over");
     if (measure == "rms_from_given") {
       const bool counted = !(figure_.panels[0].series[0].y[0] > 0);  // this pass only counts points
-      return counted ? Spread{} : spread_from_given(e, seeds);
+      return counted ? SweepRow{} : errors_from_given(e, seeds);
     }
     const Sweep one{.base = e, .axes = {{"d", {std::to_string(e.problem.d)}}}, .seeds = seeds};
     const std::vector<SweepAnswer>& found = answers(one);
-    const SweepRow row = rows(one, {measure}, found).at(0);
-    return over.empty() ? Spread{row.mean, row.std} : Spread{row.mean / rows(one, {over}, found).at(0).mean, NAN};
+    SweepRow row = rows(one, {measure}, found).at(0);
+    if (!over.empty()) row.mean /= rows(one, {over}, found).at(0).mean, row.std = NAN;
+    return row;
   }
 
   const std::vector<SweepAnswer>& answers(const Sweep& sweep) {
