@@ -118,8 +118,8 @@ class Capture:
 
         if self._undo:
             raise BadOption("this capture is running already")
-        for of_the_run_before in (self.calls, self.files, self.skipped, self.notes, self._hooked, self._ran):
-            of_the_run_before.clear()
+        del self.calls[:], self.files[:], self.skipped[:], self.notes[:], self._hooked[:]  # of an earlier run
+        self._ran.clear()
         self._everything = Everything(self._file, self.skipped)
         try:
             self._undo += hooks.module_names(self._model, self._names, self._ran)
