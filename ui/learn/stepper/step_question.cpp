@@ -18,13 +18,6 @@ constexpr std::string_view scores_expected = "1 to 64 numbers, random:COUNT:SEED
 /// The difference of the highest and the lowest of ordered scores.
 constexpr double ordered_range = 6;
 
-/// A whole number within [least, most], or -1.
-long whole(std::string_view text, long least, long most) {
-  if (text.empty() || text.size() > 9 || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) return -1;
-  const long x = std::stol(std::string(text));
-  return x < least || x > most ? -1 : x;
-}
-
 /// x with two digits after the point: short to read and to type.
 double readable(double x) { return std::round(x * 100) / 100; }
 
@@ -109,11 +102,12 @@ std::vector<double> scores_of(const std::string& text, const Result* result, std
   std::vector<double> scores;
   if (parts.size() == 1) {
     scores = listed_scores(text);
-  } else if (const long count = whole(parts[1], 1, max_step_scores); count > 0) {
-    const long seed = parts.size() == 3 ? whole(parts[2], 0, max_step_seed) : -1;
-    if (parts[0] == "random" && seed >= 0) scores = random_scores(static_cast<int>(count), static_cast<std::uint64_t>(seed));
+  } else if (const int count = to_number<int>(parts[1]).value_or(0); count >= 1 && count <= max_step_scores) {
+    const int seed = parts.size() == 3 ? to_number<int>(parts[2]).value_or(-1) : -1;
+    if (parts[0] == "random" && seed >= 0 && seed <= max_step_seed)
+      scores = random_scores(count, static_cast<std::uint64_t>(seed));
     const bool ordered = parts[0] == "ascending" || parts[0] == "descending";
-    if (ordered && parts.size() == 2) scores = ordered_scores(static_cast<int>(count), parts[0] == "ascending");
+    if (ordered && parts.size() == 2) scores = ordered_scores(count, parts[0] == "ascending");
   }
   if (scores.empty()) problem = refusal("scores", text, scores_expected);
   return scores;
