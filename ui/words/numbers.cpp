@@ -42,8 +42,6 @@ std::string compact(double x) {
 
 namespace {
 
-std::string binary(std::uint64_t value, int digits) { return digits > 0 ? fmt::format("{:0{}b}", value, digits) : ""; }
-
 std::string with_unit(double x, std::initializer_list<const char*> units) {
   const char* const* unit = units.begin();
   for (; x >= 999.5 && unit + 1 != units.end(); ++unit) x /= 1000;
@@ -51,6 +49,8 @@ std::string with_unit(double x, std::initializer_list<const char*> units) {
 }
 
 }  // namespace
+
+std::string binary(std::uint64_t value, int digits) { return digits > 0 ? fmt::format("{:0{}b}", value, digits) : ""; }
 
 BitText bits_of(const Format& f, double x) {
   const double y = round<double>(f, x);

@@ -17,6 +17,8 @@ std::string compact(double x);
 /// "+1.80e-3": with its sign.
 std::string signed_scientific(double x, int digits = 3);
 
+/// "0101": a value below 2^digits with this many binary digits.
+std::string binary(std::uint64_t value, int digits);
 /// The sign, exponent and mantissa of x in f as '0' and '1'.
 struct BitText {
   std::string sign, exponent, mantissa;

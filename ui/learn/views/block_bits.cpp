@@ -19,12 +19,6 @@ namespace {
 constexpr std::size_t most_in_block = 32;
 constexpr std::string_view usual_storage = "e4m3/block:32/e8m0/ceil";
 
-std::string binary(std::uint64_t code, int bits) {
-  std::string digits;
-  for (int i = bits - 1; i >= 0; --i) digits += ((code >> i) & 1U) != 0 ? '1' : '0';
-  return digits;
-}
-
 /// Bits of a number of `f`. If `f` is an element's format, all its codes are numbers.
 std::string float_digits(const Format& f, double x) {
   if (x == 0 || !std::isfinite(x)) {
