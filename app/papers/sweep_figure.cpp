@@ -130,8 +130,12 @@ Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const Sweep
   f.panels.push_back(style.heat_map && two ? sweep_heat_panel(table) : sweep_lines(table, style.axes).panel);
   if (sweep.over.kind != ui::SweepOver::seed) f.panels[0].y.label += ", over " + table.repeats;
   std::vector<std::string> ranges;
-  for (const Axis& axis : sweep.axes)
-    ranges.push_back(fmt::format("{} from {} to {}", axis_key(axis.key).title, axis.values.front(), axis.values.back()));
+  for (const Axis& axis : sweep.axes) {
+    const std::string_view title = axis_key(axis.key).title;
+    const std::vector<std::string>& values = axis.values;
+    ranges.push_back(values.size() == 1 ? fmt::format("{} {}", title, values[0])
+                                        : fmt::format("{} from {} to {}", title, values.front(), values.back()));
+  }
   const std::string of = table.has_rival ? fmt::format(" of {} and {}", table.methods[0], table.methods[1]) : "";
   const bool spreads = sweep.seeds > 1;
   const char* const bars = style.axes.spread == ui::SeedSpread::std ? "one standard deviation" : "the least and the largest";

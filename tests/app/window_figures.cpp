@@ -156,6 +156,9 @@ TEST(PlotData, TheCommandsSweepIsTheWindows) {
   EXPECT_EQ(bytes_of_file(scratch / "sweep.gp"), gnuplot_script(window, PictureFormat::svg, "sweep"));
   EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "sweep.json"))["caption"], window.caption);
   EXPECT_THAT(window.caption, HasSubstr("flash2 eager and three-pass base_eager"));
+  EXPECT_THAT(window.caption, HasSubstr(" over block_k from 4 to 32: "));
+  s.sweep.first.values = "16";
+  EXPECT_THAT(plot(Plot::sweep, s).caption, HasSubstr(" over block_k 16: "));
 }
 
 /// Plots that only lessons have: their points equal the values of the plotted functions.
