@@ -64,7 +64,7 @@ struct LogTolerance {
     }
   }
   double ratio(const TensorRivals& x, const std::vector<double>& y) const {
-    return std::max(mean_abs_difference(x.captured, y) / mean, largest_abs(x.captured, y) / largest);
+    return size_of_difference(std::max(mean_abs_difference(x.captured, y) / mean, largest_abs(x.captured, y) / largest));
   }
 };
 
@@ -279,7 +279,7 @@ class RunJudge {
       if (!(std::fabs(x.captured[i] - x.expected[i]) <= tolerance.largest))
         found_.tokens.push_back({static_cast<int>(i) + 1, x.captured[i], x.expected[i], tolerance.largest});
     std::ranges::stable_sort(found_.tokens, std::ranges::greater{},
-                             [](const TokenDistance& d) { return std::fabs(d.captured - d.expected); });
+                             [](const TokenDistance& d) { return size_of_difference(d.captured - d.expected); });
   }
 
   const RunQuestion& q_;

@@ -316,6 +316,14 @@ class Alignment(Against):
         answer = self.against(self.path, TOKENS[:30], write_safetensors(self.file, self.parts))
         self.assert_traced(answer, 1, "up_proj", f"1 of its {30 * shape[1]} numbers are infinite or NaN")
 
+    def test_log_probabilities_that_are_not_finite_are_infinitely_far(self):
+        kind, shape, data = logprobs_in(self.parts, TOKENS[:30])
+        data = data[:12] + struct.pack("<f", -50) + data[16:36] + struct.pack("<f", float("nan")) + data[40:]
+        answer = self.against(self.path, TOKENS[:30], write_safetensors(self.file, {"logprobs": (kind, shape, data)}))
+        self.assert_traced(answer, None, "logprobs", "1 of its 29 numbers are infinite or NaN")
+        self.assertEqual(answer["first_difference"]["ratio"], "inf")
+        self.assertEqual([(t["position"], t["captured"]) for t in answer["against"]["tokens"][:2]], [(10, None), (4, -50)])
+
 
 if torch:
     class Norm(torch.nn.Module):
