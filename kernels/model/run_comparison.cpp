@@ -151,13 +151,14 @@ class RunJudge {
                                [&](ModelTensor t) { return q_.captured->has(t, layer); });
   }
 
-  JudgedOutput head_of(int layer, int h, const std::vector<double>& o) const {
+  /// Head h of a layer whose captured inputs are `all` and whose output is o.
+  JudgedOutput head_of(int layer, int h, const LayerHeads<double>& all, const std::vector<double>& o) const {
     const int n = static_cast<int>(q_.tokens.size()), d = a_.head_dim, kv = h / (a_.heads / a_.kv_heads);
     const auto columns = [&](const std::vector<double>& x, int heads, int head) { return head_columns(x, n, heads, head, d); };
     auto t = std::make_shared<Tensors>(Tensors::shaped(AttentionShape::square(n, d)));
-    t->q = columns(q_.captured->numbers(ModelTensor::q_rope, layer), a_.heads, h);
-    t->k = columns(q_.captured->numbers(ModelTensor::k_rope, layer), a_.kv_heads, kv);
-    t->v = columns(q_.captured->numbers(ModelTensor::v, layer), a_.kv_heads, kv);
+    t->q = columns(all.q, a_.heads, h);
+    t->k = columns(all.k, a_.kv_heads, kv);
+    t->v = columns(all.v, a_.kv_heads, kv);
     const Format format = format_of(q_.around);
     JudgedOutput output{head_experiment(a_, n, Method{}, format, 1).problem,
                         std::make_shared<const std::vector<double>>(columns(o, a_.heads, h)),
@@ -172,9 +173,12 @@ class RunJudge {
     double ratio = 0;
     std::string heads;
     Judged of_worst;
+    const LayerHeads<double> all{.q = q_.captured->numbers(ModelTensor::q_rope, layer),
+                                 .k = q_.captured->numbers(ModelTensor::k_rope, layer),
+                                 .v = q_.captured->numbers(ModelTensor::v, layer)};
     for (int h = 0; h < a_.heads; ++h) {
       stop_.check();
-      Judged judged = judge(head_of(layer, h, x.captured), head_options());
+      Judged judged = judge(head_of(layer, h, all, x.captured), head_options());
       const double own = judged.head.ratio;
       if (!judged.head.rounded) heads += (wrong++ > 0 ? ", " : "") + std::to_string(h);
       if (own > ratio || h == 0) ratio = own, worst = h, of_worst = std::move(judged);
@@ -183,7 +187,7 @@ class RunJudge {
     add({ModelTensor::attention, layer, wrong > 0 ? std::max(ratio, 1.0000001) : ratio,
          wrong == 0 || wrong == a_.heads ? "" : (wrong > 1 ? "heads " : "head ") + heads},
         [&] {
-          const SlipSearch slips = slips_of(head_of(layer, worst, x.captured), of_worst, {}, head_options());
+          const SlipSearch slips = slips_of(head_of(layer, worst, all, x.captured), of_worst, {}, head_options());
           found_.explained = slips.found.has_value();
           return slips.found ? "head " + std::to_string(worst) + ": " + slips.found->text : unexplained("mistake of attention");
         });
