@@ -251,6 +251,9 @@ class CapturedRunFile final : public CapturedRun {
     if (summed > 0) notes_.push_back("summed the pair (hidden, residual) of " + counted(summed, "layer"));
   }
 
+  /// True for keys, which a file may repeat for every head of Q.
+  static bool is_key(ModelTensor t) { return t == ModelTensor::k_rope || t == ModelTensor::k_norm; }
+
   /// Rows of tokens in a tensor; 0: it has no whole number of rows.
   std::uint64_t rows_in_file(const Piece& p) const {
     const std::vector<std::uint64_t>& shape = p.tensor->tensor.shape;
@@ -284,9 +287,8 @@ class CapturedRunFile final : public CapturedRun {
     std::erase_if(all_, [&](const auto& entry) {
       const auto& [place, piece] = entry;
       std::uint64_t rows = rows_in_file(piece);
-      const bool is_key = place.first == ModelTensor::k_rope || place.first == ModelTensor::k_norm;
       const auto group = static_cast<std::uint64_t>(model_.architecture.heads / model_.architecture.kv_heads);
-      const bool fits = !is_rows(place) || (most > 0 && (rows == rows_ || (is_key && rows == rows_ * group)));
+      const bool fits = !is_rows(place) || (most > 0 && (rows == rows_ || (is_key(place.first) && rows == rows_ * group)));
       if (fits && piece.tensor->refusal.empty()) return false;
       const StoredTensor& stored = piece.tensor->tensor;
       if (missing++ == 0)
@@ -308,16 +310,14 @@ class CapturedRunFile final : public CapturedRun {
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = round(f, x[i] + more[i]);
     }
     const std::vector<std::uint64_t>& shape = p.tensor->tensor.shape;
-    const auto d = static_cast<std::uint64_t>(model_.architecture.head_dim);
-    std::uint64_t heads = static_cast<std::uint64_t>(columns(t)) / d;
+    const auto d = static_cast<std::uint64_t>(model_.architecture.head_dim),
+               queries = static_cast<std::uint64_t>(model_.architecture.heads);
+    const std::uint64_t heads = static_cast<std::uint64_t>(columns(t)) / d;
+    const std::uint64_t there = is_key(t) && x.size() == rows_ * queries * d ? queries : heads;  // keys may be repeated
     const bool by_head =
         t >= ModelTensor::q && t <= ModelTensor::attention && shape.size() >= 3 && shape.back() == d && p.cols == columns(t);
-    if (!by_head) return x;
-    const std::uint64_t across = shape[shape.size() - 3], before = shape[shape.size() - 2];
-    const bool is_repeated =
-        product_of(shape, shape.size()) == rows_ * static_cast<std::uint64_t>(model_.architecture.heads) * d;
-    const std::uint64_t there = is_repeated ? static_cast<std::uint64_t>(model_.architecture.heads) : heads;
-    if (across == there && before != there) x = rows_first(x, there, before, d);
+    if (by_head && shape[shape.size() - 3] == there && shape[shape.size() - 2] != there)
+      x = rows_first(x, there, shape[shape.size() - 2], d);
     if (there == heads) return x;
     std::vector<double> y;
     const std::uint64_t group = there / heads;

@@ -278,6 +278,14 @@ class Alignment(Against):
             tensors[f"model.layers.{layer}.mlp.act_fn"] = tensors.pop(f"model.layers.{layer}.act")  # SiluAndMul, after one fused projection
         self.assertEqual(len(self.assert_aligned(tensors)["against"]["tensors"]), len(self.parts) - 1)
 
+    def test_keys_that_are_repeated_for_every_head_of_q(self):
+        for name in [f"model.layers.{layer}.k_rope" for layer in range(LAYERS)]:
+            kind, shape, data = self.parts[name]
+            head = len(data) // (30 * KV_HEADS)
+            heads = [data[i:i + head] * (HEADS // KV_HEADS) for i in range(0, len(data), head)]
+            self.parts[name] = (kind, [30, HEADS * shape[1] // KV_HEADS], b"".join(heads))
+        self.assertEqual(len(self.assert_aligned(self.parts)["against"]["tensors"]), len(self.parts) - 1)
+
     def test_bad_files_get_a_sentence(self):
         for tensors, *words in (({"x": self.parts["logits"]}, "has the name of a model's tensor"), ({"embed_tokens": ("F32", [2, 3], b"\0" * 24)}, "[2, 3]"),
                                 ({"embed_tokens": ("F32", [30, WIDTH], struct.pack(f"<{30 * WIDTH}f", *([100.0] * 30 * WIDTH)))}, "no rows of these 30 tokens"),
