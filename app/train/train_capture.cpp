@@ -12,12 +12,7 @@ namespace {
 
 /// The method of one head, which may be exact.
 Method method_of(const TrainMethod& x, const CapturePlace& place) {
-  Method m = x.method;
-  if (!x.is_exact(place.layer, place.head)) return m;
-  const Rounding input = m.precision[Step::input];
-  m.precision = {};
-  m.precision[Step::input] = input;
-  return m;
+  return x.is_exact(place.layer, place.head) ? exact_beyond_input(x).method : x.method;
 }
 
 }  // namespace

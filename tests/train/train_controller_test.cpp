@@ -299,6 +299,8 @@ TEST_F(TrainControl, HeadsOfAReplayedMethodSeeTheOthersWeights) {
 TEST_F(TrainControl, AnExactHeadRoundsOnlyItsInputInExplore) {
   TrainPlan p = plan();
   p.a.exact = {{1, 0}};
+  p.a.method.accumulator = {Accumulator::h100, Accumulator::h100};
+  p.a.method.precision.accumulate_in_O = true;
   const RunPlan run{"a", p.a, 1};
   const Experiment exact_there = captured_experiment(p, run, {.run = "a", .layer = 1, .head = 0});
   const Experiment as_elsewhere = captured_experiment(p, run, {.run = "a", .layer = 0, .head = 0});
@@ -306,6 +308,8 @@ TEST_F(TrainControl, AnExactHeadRoundsOnlyItsInputInExplore) {
   EXPECT_NE(exact_there.a, p.a.method);
   EXPECT_EQ(exact_there.a.precision[Step::input], p.a.method.precision[Step::input]);
   EXPECT_EQ(exact_there.a.precision[Step::S], exact);
+  EXPECT_EQ(exact_there.a.accumulator, Accumulators{});
+  EXPECT_TRUE(exact_there.a.precision.accumulate_in_O) << "the head adds as the others do";
   EXPECT_EQ(exact_there.b, p.b.method);
 }
 

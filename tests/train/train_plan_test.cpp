@@ -150,6 +150,20 @@ TEST(TrainPlan, ExactHeadsAreThoseThatAreNamed) {
   EXPECT_FALSE(m.is_exact(2, 2));
 }
 
+TEST(TrainPlan, AnExactHeadRoundsNothingButItsInput) {
+  TrainMethod m = default_train_plan().a;
+  m.method.algorithm = Algorithm::split_kv;
+  m.method.partial = to_format(bf16);
+  m.method.accumulator = {Accumulator::h100, Accumulator::h100};
+  const TrainMethod whole = exact_beyond_input(m);
+  Precision input_alone;
+  input_alone[Step::input] = m.method.precision[Step::input];
+  EXPECT_EQ(whole.method.precision.steps, input_alone.steps);
+  EXPECT_EQ(whole.gradient.steps, GradPrecision{}.steps);
+  EXPECT_EQ(whole.method.partial, exact) << "a run's output is not rounded before the merge";
+  EXPECT_EQ(whole.method.accumulator, Accumulators{});
+}
+
 TEST(TrainPlan, RefusesInASentenceThatNamesKeyValueAndWhatWasExpected) {
   const auto of = [](const std::function<void(TrainPlan&)>& change) { return refusal(with(change)); };
   EXPECT_THAT(of([](TrainPlan& p) { p.model.width = 130; }),

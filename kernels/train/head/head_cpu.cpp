@@ -14,16 +14,6 @@
 namespace attoscope {
 namespace {
 
-/// `method` with nothing rounded beyond its input.
-TrainMethod without_rounding(TrainMethod method) {
-  const Rounding input = method.method.precision[Step::input];
-  method.method.precision.steps = {};
-  method.method.precision[Step::input] = input;
-  method.gradient.steps = {};
-  method.method.accumulator = {};
-  return method;
-}
-
 /// One head's own matrices, and the memory of a thread's lanes.
 template <class T>
 struct HeadMemory {
@@ -284,7 +274,7 @@ void add(HeadStatistics& sum, const HeadStatistics& x) {
 
 template <class T>
 HeadRule<T> head_rule(const ModelShape& shape, const TrainMethod& method, bool is_exact) {
-  const TrainMethod x = is_exact ? without_rounding(method) : method;
+  const TrainMethod x = is_exact ? exact_beyond_input(method) : method;
   Problem problem;
   problem.n = shape.context;
   problem.d = shape.head_dimension();

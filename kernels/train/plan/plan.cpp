@@ -168,6 +168,16 @@ bool TrainMethod::is_exact(int layer, int head) const {
                      [&](const HeadPlace& p) { return p.layer == layer && (p.head < 0 || p.head == head); });
 }
 
+TrainMethod exact_beyond_input(TrainMethod method) {
+  const Rounding input = method.method.precision[Step::input];
+  method.method.precision.steps = {};
+  method.method.precision[Step::input] = input;
+  method.gradient.steps = {};
+  method.method.accumulator = {};
+  method.method.partial = exact;
+  return method;
+}
+
 TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model) {
   method.exact.clear();
   for (int layer = 0; layer < model.layers; ++layer) method.exact.push_back({layer, -1});

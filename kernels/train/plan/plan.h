@@ -148,6 +148,8 @@ struct PairPlan {
 
 /// True if plans of this kind may also train a model with exact attention.
 constexpr bool may_add_exact(TrainKind kind) { return kind == TrainKind::methods || kind == TrainKind::reference; }
+/// The method of a head that is exact: nothing is rounded beyond the input, and sums are chains of fma.
+TrainMethod exact_beyond_input(TrainMethod method);
 /// `method` with attention that rounds nothing beyond its input, in every layer.
 TrainMethod with_exact_heads(TrainMethod method, const ModelShape& model);
 
