@@ -92,6 +92,10 @@ void validate(const Architecture& a) {
   if (static_cast<std::int64_t>(a.heads) * a.head_dim > most)
     refuse("has " + std::to_string(a.heads) + " heads of " + std::to_string(a.head_dim) + ", expected at most " +
            std::to_string(most) + " columns");
+  constexpr int most_heads = 1 << 20;
+  if (static_cast<std::int64_t>(a.layers) * a.heads > most_heads)
+    refuse("has " + std::to_string(a.layers) + " layers of " + std::to_string(a.heads) + " heads, expected at most " +
+           std::to_string(most_heads) + " heads altogether");
   if (a.heads % a.kv_heads != 0)
     refuse("has " + std::to_string(a.heads) + " heads of Q over " + std::to_string(a.kv_heads) +
            " of K and V, expected a multiple");
