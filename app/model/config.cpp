@@ -82,14 +82,20 @@ void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
   r.short_factors = c.numbers("short_factor", pairs), r.long_factors = c.numbers("long_factor", pairs);
 }
 
+/// Throws if only some columns of a head are rotated.
+void check_columns(const Config& c) {
+  if (c.number("partial_rotary_factor", 1) != 1) c.at("partial_rotary_factor").refuse("1");
+}
+
 Rope rope_of(const Config& c, int head_dim) {
   const char* const place = c.has("rope_parameters") ? "rope_parameters" : c.has("rope_scaling") ? "rope_scaling" : nullptr;
   Rope r;
   r.longest = c.has("max_position_embeddings") ? c.whole("max_position_embeddings") : 0;
   r.theta = c.number("rope_theta", 10000);
-  if (c.number("partial_rotary_factor", 1) != 1) c.at("partial_rotary_factor").refuse("1");
+  check_columns(c);
   if (place == nullptr) return r;
   const Config scaling(c.at(place));
+  check_columns(scaling);
   r.theta = scaling.number("rope_theta", r.theta);
   read_scaling(scaling, c, head_dim, r);
   return r;
