@@ -39,7 +39,7 @@ class JsonPlace {
   JsonPlace at(std::string_view key) const {
     if (!json_.is_object()) refuse("an object");
     const auto found = json_.find(std::string(key));
-    const std::string path = (path_.empty() ? "" : path_ + ".") + std::string(key);
+    const std::string path = (path_.empty() ? "" : path_ + ".") + shown_key(key);
     if (found == json_.end()) throw std::runtime_error(path + " is missing");
     return {*found, path};
   }

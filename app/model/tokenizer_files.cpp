@@ -59,11 +59,11 @@ std::string merge_of(const JsonPlace& place) {
 }
 
 Tokenizer of_json(const JsonPlace& all) {
-  constexpr int most = 1 << 24;
+  constexpr int most = 1 << 22;  // each number up to the greatest takes memory
   Tokenizer t;
   const JsonPlace model = all.at("model");
-  if (model.json().value("type", "BPE") != "BPE" || model.json().value("byte_fallback", false))
-    model.at("type").refuse(way_out);
+  if (model.json().value("type", "BPE") != "BPE") model.at("type").refuse(way_out);
+  if (model.json().value("byte_fallback", false)) model.at("byte_fallback").refuse("false, or --tokens");
   t.rule = rule_of(all.at("pre_tokenizer"));
   const nlohmann::json normalizer = all.json().value("normalizer", nlohmann::json());
   if (normalizer.is_object() && normalizer.value("type", "") == "NFC")
@@ -71,8 +71,8 @@ Tokenizer of_json(const JsonPlace& all) {
   else if (!normalizer.is_null())
     all.at("normalizer").refuse("none or NFC");
   t.whole_words = model.json().value("ignore_merges", false);
-  for (const auto& [token, id] : model.at("vocab").json().items())
-    t.vocabulary[token] = JsonPlace(id, "model.vocab." + shown_key(token)).whole(0, most);
+  const JsonPlace vocabulary = model.at("vocab");
+  for (const auto& [token, id] : vocabulary.json().items()) t.vocabulary[token] = vocabulary.at(token).whole(0, most);
   const JsonPlace merges = model.at("merges");
   for (std::size_t i = 0; i < merges.size(); ++i) t.ranks.emplace(merge_of(merges.at(i)), static_cast<int>(i));
   if (!all.json().contains("added_tokens")) return t;
