@@ -1,7 +1,9 @@
 // The architecture of a model: in a config.json of Hugging Face's transformers, and in the metadata of a .gguf.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include "app/files/files.h"
 #include "app/json/json.h"
@@ -108,28 +110,28 @@ void check_rest(const Config& c) {
   if (c.flag("mlp_bias", false)) c.at("mlp_bias").refuse("false");
   if (c.flag("use_sliding_window", false)) c.at("use_sliding_window").refuse("false: every query sees all keys before it");
   if (c.has("sliding_window") && c.text("model_type", "") == "mistral") c.at("sliding_window").refuse("null");
-  c.flag("tie_word_embeddings", false);
   if (c.has("quantization_config")) c.at("quantization_config").refuse("none: weights of F32, F16 or BF16");
 }
 
-Architecture architecture_of(const Config& c, std::string& kind) {
-  kind = c.at("model_type").text();
-  if (std::ranges::find(config_kinds, kind) == config_kinds.end()) c.at("model_type").refuse(listed(config_kinds));
+ModelConfig config_of(const Config& c) {
+  ModelConfig config{.kind = c.at("model_type").text()};
+  if (std::ranges::find(config_kinds, config.kind) == config_kinds.end()) c.at("model_type").refuse(listed(config_kinds));
   check_rest(c);
-  Architecture a;
+  config.tied = c.flag("tie_word_embeddings", false);
+  Architecture& a = config.architecture;
   a.vocabulary = c.whole("vocab_size"), a.width = c.whole("hidden_size"), a.layers = c.whole("num_hidden_layers");
   a.heads = c.whole("num_attention_heads"), a.kv_heads = c.whole("num_key_value_heads", a.heads);
   a.inner = c.whole("intermediate_size");
-  a.head_dim = c.whole("head_dim", kind == "qwen3" ? 128 : std::max(1, a.width / a.heads));
+  a.head_dim = c.whole("head_dim", config.kind == "qwen3" ? 128 : std::max(1, a.width / a.heads));
   a.epsilon = c.number("rms_norm_eps", 1e-6);
   a.rope = rope_of(c, a.head_dim);
-  return a;
+  return config;
 }
 
-/// Returns the architecture; throws if it is invalid.
-Architecture checked(const std::string& file, Architecture a) try {
-  validate(a);
-  return a;
+/// Returns the config; throws if its architecture is invalid.
+ModelConfig checked(const std::string& file, ModelConfig config) try {
+  validate(config.architecture);
+  return config;
 } catch (const std::invalid_argument& error) {
   throw std::runtime_error(file + ": " + error.what());
 }
@@ -191,36 +193,37 @@ Rope gguf_rope(const Metadata& m, const std::string& kind, int head_dim) {
 
 }  // namespace
 
-Architecture read_config(const std::string& file, std::string& kind) {
+ModelConfig config_of_folder(const std::string& folder) {
   constexpr std::uint64_t longest_config = 1 << 22;
   constexpr int deepest_config = 16;
-  const std::string text = read_file(file, longest_config);
+  const std::string file = (std::filesystem::path(folder) / "config.json").string(), text = read_file(file, longest_config);
   return named_in_errors(file, [&] {
     const nlohmann::json json = parse_json(text, deepest_config);
-    return checked(file, architecture_of(Config({json, ""}), kind));
+    return checked(file, config_of(Config({json, ""})));
   });
 }
 
-Architecture gguf_architecture(const TensorSet& set, const std::string& path, std::string& kind) {
+ModelConfig config_of_gguf(const TensorSet& set, const std::string& path) {
   Metadata m(set, path);
   const std::string* const name = m.find("general.architecture");
   if (name == nullptr || std::ranges::find(gguf_kinds, *name) == gguf_kinds.end())
     m.refuse("general.architecture", listed(gguf_kinds));
-  m.begin_with(kind = *name);
-  Architecture a;
+  m.begin_with(*name);
+  ModelConfig config{.kind = *name};
+  Architecture& a = config.architecture;
   a.width = m.whole("embedding_length"), a.layers = m.whole("block_count"), a.inner = m.whole("feed_forward_length");
   a.heads = m.whole("attention.head_count"), a.kv_heads = m.whole("attention.head_count_kv", a.heads);
   a.head_dim = m.whole("attention.key_length", std::max(1, a.width / a.heads));
   if (m.whole("attention.value_length", a.head_dim) != a.head_dim)
     m.refuse(m.key("attention.value_length"), std::to_string(a.head_dim) + ", as many as K has columns");
   a.epsilon = m.number("attention.layer_norm_rms_epsilon", 1e-6);
-  a.rope = gguf_rope(m, kind, a.head_dim);
+  a.rope = gguf_rope(m, config.kind, a.head_dim);
   const auto embedding = std::ranges::find(set.tensors, "token_embd.weight", &NamedTensor::name);
   if (embedding == set.tensors.end() || embedding->tensor.shape.size() != 2)
     throw std::runtime_error(path + ": has no tensor 'token_embd.weight' [vocabulary, " + std::to_string(a.width) +
                              "], expected one");
   a.vocabulary = static_cast<int>(std::min<std::uint64_t>(embedding->tensor.shape[0], 1 << 25));
-  return checked(path, a);
+  return checked(path, std::move(config));
 }
 
 }  // namespace attoscope::app

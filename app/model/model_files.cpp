@@ -112,24 +112,25 @@ bool is_needed(const std::string& kind, LayerTensor t) {
   return !is_optional(t);
 }
 
-LanguageModel read_tensors(ModelTensors& tensors, const Architecture& a, const std::string& kind, bool tied) {
+LanguageModel read_tensors(ModelTensors& tensors, const ModelConfig& config) {
   const ModelNames& names = tensors.names();
+  const Architecture& a = config.architecture;
   const std::array<int, 2> words{a.vocabulary, a.width};
-  LanguageModel c{a, tensors.read(names.embedding, words), {}, {}, {}};
+  LanguageModel model{a, tensors.read(names.embedding, words), {}, {}, {}};
   for (int l = 0; l < a.layers; ++l) {
-    LayerWeights& layer = c.layers.emplace_back();
+    LayerWeights& layer = model.layers.emplace_back();
     for (std::size_t t = 0; t < layer_tensor_count; ++t) {
       const auto which = static_cast<LayerTensor>(t);
       const std::string name = names.of(l, t);
       const bool may_be =
-          !is_optional(which) || kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
-      if (is_needed(kind, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
+          !is_optional(which) || config.kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
+      if (is_needed(config.kind, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
     }
   }
-  c.norm = tensors.read(names.norm, {1, a.width});
-  if (!tied) c.head = tensors.read(names.head, words);
+  model.norm = tensors.read(names.norm, {1, a.width});
+  if (!config.tied && tensors.has(names.head)) model.head = tensors.read(names.head, words);
   tensors.expect_all_used();
-  return c;
+  return model;
 }
 
 constexpr std::string_view index_name = "model.safetensors.index.json", single_name = "model.safetensors";
@@ -140,8 +141,8 @@ std::map<std::string, std::string> read_index(const fs::path& index) {
   std::map<std::string, std::string> file_of;
   named_in_errors(index.string(), [&] {
     const nlohmann::json json = parse_json(read_file(index.string(), longest_index), 8);
-    for (const auto& [name, file] : JsonPlace(json, "").at("weight_map").json().items())
-      file_of[name] = JsonPlace(file, "weight_map." + name).text();
+    const JsonPlace files = JsonPlace(json, "").at("weight_map");
+    for (const auto& [name, file] : files.json().items()) file_of[name] = files.at(name).text();
   });
   return file_of;
 }
@@ -170,21 +171,17 @@ void list_folder(const fs::path& folder, ModelTensors& tensors) {
 }
 
 LanguageModel read_folder(const fs::path& folder) {
-  std::string kind;
-  const fs::path config = folder / "config.json";
-  const Architecture a = read_config(config.string(), kind);
-  check_weights_memory(a, folder.string());
+  const ModelConfig config = config_of_folder(folder.string());
+  check_weights_memory(config.architecture, folder.string());
   ModelTensors tensors(folder.string(), folder_names);
   list_folder(folder, tensors);
-  const nlohmann::json json = parse_json(read_file(config.string(), 1 << 22), 16);
-  const bool tied = json.value("tie_word_embeddings", nlohmann::json()) == true || !tensors.has(folder_names.head);
-  return read_tensors(tensors, a, kind, tied);
+  return read_tensors(tensors, config);
 }
 
 LanguageModel read_gguf(const std::string& path) {
   const TensorSet set = list_file(path);
-  std::string kind;
-  Architecture a = gguf_architecture(set, path, kind);
+  ModelConfig config = config_of_gguf(set, path);
+  Architecture& a = config.architecture;
   check_weights_memory(a, path);
   ModelTensors tensors(path, gguf_names);
   tensors.add(set);
@@ -192,7 +189,11 @@ LanguageModel read_gguf(const std::string& path) {
     const WeightMatrix divisors = tensors.read("rope_freqs.weight", {1, a.head_dim / 2});
     a.rope.divisors.assign(divisors.values.begin(), divisors.values.end());
   }
-  return read_tensors(tensors, a, kind, !tensors.has(gguf_names.head));
+  return read_tensors(tensors, config);
+}
+
+[[noreturn]] void refuse_checkpoint(const std::string& path) {
+  throw std::runtime_error("the model is " + in_quotes(path) + ", expected " + std::string(checkpoint_specs));
 }
 
 }  // namespace
@@ -213,7 +214,14 @@ LanguageModel read_language_model(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return read_folder(path);
   if (path.ends_with(".gguf")) return read_gguf(path);
-  throw std::runtime_error("the model is " + in_quotes(path) + ", expected " + std::string(checkpoint_specs));
+  refuse_checkpoint(path);
+}
+
+ModelConfig read_model_config(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return config_of_folder(path);
+  if (path.ends_with(".gguf")) return config_of_gguf(list_file(path), path);
+  refuse_checkpoint(path);
 }
 
 }  // namespace attoscope::app

@@ -20,8 +20,16 @@ LanguageModel read_language_model(const std::string& path);
 /// The files that a model and its tokenizer are read from if the checkpoint is a folder; empty if it is a file.
 std::vector<std::string> files_of_checkpoint(const std::string& folder);
 
-/// The architecture of a folder's config.json, and of the metadata of a .gguf. `kind` receives "qwen3".
-Architecture read_config(const std::string& file, std::string& kind);
-Architecture gguf_architecture(const TensorSet& set, const std::string& path, std::string& kind);
+/// The keys beside a checkpoint's tensors.
+struct ModelConfig {
+  std::string kind;  ///< "qwen3"
+  Architecture architecture{};
+  bool tied = false;  ///< the embedding is the output matrix, even if the checkpoint has one
+};
+/// Reads the keys alone. Throws as read_language_model.
+ModelConfig read_model_config(const std::string& path);
+/// Those in a folder's config.json, and in the metadata of a .gguf.
+ModelConfig config_of_folder(const std::string& folder);
+ModelConfig config_of_gguf(const TensorSet& set, const std::string& path);
 
 }  // namespace attoscope::app

@@ -38,16 +38,12 @@ std::string name_of(const std::string& checkpoint) {
 }
 
 Architecture described(const std::string& checkpoint, ui::ModelReading& reading) {
-  std::string kind;
-  std::error_code error;
-  if (!fs::is_directory(checkpoint, error) && !checkpoint.ends_with(".gguf"))
-    throw std::runtime_error("the model is " + in_quotes(checkpoint) + ", expected " + std::string(checkpoint_specs));
-  Architecture a = fs::is_directory(checkpoint, error) ? read_config((fs::path(checkpoint) / "config.json").string(), kind)
-                                                       : gguf_architecture(list_file(checkpoint), checkpoint, kind);
+  const ModelConfig config = read_model_config(checkpoint);
+  const Architecture& a = config.architecture;
   reading.name = name_of(checkpoint);
   reading.layers = a.layers, reading.heads = a.heads;
-  reading.about = fmt::format("{}: {} layers of {} heads over {}, d {}, width {}, vocabulary {}", kind, a.layers, a.heads,
-                              a.kv_heads, a.head_dim, a.width, a.vocabulary);
+  reading.about = fmt::format("{}: {} layers of {} heads over {}, d {}, width {}, vocabulary {}", config.kind, a.layers,
+                              a.heads, a.kv_heads, a.head_dim, a.width, a.vocabulary);
   return a;
 }
 
@@ -126,11 +122,7 @@ Table targets_table(const ui::ModelFound& found, const std::string& a_name, cons
       .rows = {}};
   const std::vector<double>&exact = found.answer->tokens[0].logp, &a = found.answer->tokens[1].logp,
         &b = found.answer->tokens[2].logp;
-  std::vector<std::size_t> order(exact.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return size_of_difference(a[i] - exact[i]); });
-  order.resize(std::min(order.size(), most));
-  for (const std::size_t i : order)
+  for (const std::size_t i : most_moved(*found.answer, most))
     table.rows.push_back(
         {table_cell(i + 1), found.reading->text[i + 1], a[i] - exact[i], b[i] - exact[i], exact[i], a[i], b[i]});
   return table;
@@ -161,11 +153,10 @@ Table shares_table(const ModelAnswer& answer, ModelPart part) {
 ExactTensor tensor_of(const std::string& name, const std::vector<double>& x, int n, int heads, int d) {
   ExactTensor t{name, {static_cast<std::uint64_t>(heads), static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(d)}, {}};
   t.values.reserve(x.size());
-  for (int h = 0; h < heads; ++h)
-    for (int i = 0; i < n; ++i) {
-      const auto first = x.begin() + (static_cast<std::ptrdiff_t>(i) * heads + h) * d;
-      t.values.insert(t.values.end(), first, first + d);
-    }
+  for (int h = 0; h < heads; ++h) {
+    const std::vector<double> head = head_columns(x, n, heads, h, d);
+    t.values.insert(t.values.end(), head.begin(), head.end());
+  }
   return t;
 }
 

@@ -77,17 +77,19 @@ std::vector<TableCell> run_row(const std::string& name, const RunMeasures& m, bo
 
 }  // namespace
 
-std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const ModelAnswer& x, const std::string& checkpoint) {
-  constexpr std::size_t most = 10;
+std::vector<std::size_t> most_moved(const ModelAnswer& x, std::size_t most) {
   std::vector<std::size_t> order(x.dlogp_a.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return size_of_difference(x.dlogp_a[i]); });
   order.resize(std::min(order.size(), most));
+  return order;
+}
+
+std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& q, const ModelAnswer& x, const std::string& checkpoint) {
   std::vector<MovedToken> moved;
-  for (const std::size_t i : order) {
+  for (const std::size_t i : most_moved(x, 10))
     moved.push_back(
         {static_cast<int>(i) + 1, q.tokens[i + 1], "", x.tokens[0].logp[i], x.tokens[1].logp[i], x.tokens[2].logp[i]});
-  }
   try {
     const std::vector<std::string> texts = read_tokenizer(checkpoint).texts();
     for (MovedToken& m : moved)

@@ -20,6 +20,9 @@ struct MovedToken {
 std::vector<MovedToken> tokens_that_move_most(const ModelQuestion& question, const ModelAnswer& answer,
                                               const std::string& checkpoint);
 
+/// The targets that a moves most, furthest first: at most `most` indices in `dlogp_a`.
+std::vector<std::size_t> most_moved(const ModelAnswer& answer, std::size_t most);
+
 Json model_json(const ModelQuestion& question, const ModelAnswer& answer, const std::string& a_name,
                 const std::vector<MovedToken>& moved);
 
