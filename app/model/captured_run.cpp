@@ -389,8 +389,8 @@ class CapturedRunFile final : public CapturedRun {
     const std::uint64_t length = best->stride == 1 ? inner : outer, others = rows_ / length;
     if (others > 1) notes_.push_back("took sequence " + std::to_string(best->sequence) + " of " + std::to_string(others));
     const std::uint64_t before = best->row, behind = length - n - before;
-    if (before > 0) notes_.push_back("dropped " + std::to_string(before) + " rows before the tokens (padding or a prefix)");
-    if (behind > 0) notes_.push_back("dropped " + std::to_string(behind) + " rows behind the tokens (padding or more tokens)");
+    if (before > 0) notes_.push_back("dropped " + counted(before, "row") + " before the tokens (padding or a prefix)");
+    if (behind > 0) notes_.push_back("dropped " + counted(behind, "row") + " behind the tokens (padding or more tokens)");
   }
 
   std::string path_;

@@ -24,7 +24,6 @@
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/text.h"
-#include "kernels/model/logit_measures.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope::app {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/train/train_figures.h"
+#include "kernels/experiment/text.h"
 #include "ui/frame/pair_look.h"
 
 namespace attoscope::app {
@@ -107,9 +108,10 @@ void mark_skips(std::span<const FigureRecord> records, Figure& f) {
 }
 
 /// "0.2 to 0.3", or "0.2" if both are equal.
-std::string range_text(const std::vector<double>& values) {
+std::string range_text(const std::vector<double>& values, int digits = 2) {
   const SeedBand band = band_of(values);
-  const std::string least = fmt::format("{:.2g}", band.least), greatest = fmt::format("{:.2g}", band.greatest);
+  const std::string least = fmt::format("{:.{}g}", band.least, digits),
+                    greatest = fmt::format("{:.{}g}", band.greatest, digits);
   return least == greatest ? least : least + " to " + greatest;
 }
 
@@ -132,9 +134,9 @@ std::string skips_text(std::span<const FigureRecord> records) {
                                   ? ""
                                   : fmt::format(", and with a loss scale of {:g}, which skips {}, {} times", low_loss_scale,
                                                 skipped_in_control, range_text(half_over_ab(records, true)));
-  return fmt::format(
-      "The loss scale of fp16 skips {} steps over all seeds (marked), the first at step {:.0f} to {:.0f}; {}{}. ", count,
-      band_of(first).least, band_of(first).greatest, at_end, control);
+  constexpr int of_a_step = 7;  // digits
+  return fmt::format("The loss scale of fp16 skips {} over all seeds (marked), the first at step {}; {}{}. ",
+                     counted(count, "step"), range_text(first, of_a_step), at_end, control);
 }
 
 std::string seeds_text(const ui::FigureSettings& settings) {
