@@ -380,7 +380,7 @@ void OrderedTraining::publish(bool at_once) {
   published_(told_);
   told_.captured.reset();
   told_.opened.reset();
-  std::erase_if(last_.records, [](const auto& r) { return r.use_count() <= 2; });  // references of this list and of `told_`
+  std::erase_if(last_.records, [](const auto& r) { return r.use_count() == 1; });  // no reader holds it any more
 }
 
 }  // namespace attoscope::app
