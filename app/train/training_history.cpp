@@ -11,8 +11,6 @@
 namespace attoscope::app {
 namespace {
 
-std::size_t bytes_of(const TrainState& s) { return (s.weights.size() + s.m.size() + s.v.size()) * sizeof(float); }
-
 void check_index(const char* what, int index, int count) {
   if (index >= 0 && index < count) return;
   throw std::invalid_argument(std::string("There is no ") + what + " " + std::to_string(index) + ", expected 0 to " +
@@ -43,7 +41,7 @@ TrainState trained_to(int step, const TrainPlan& plan, const RunPlan& run, const
 
 std::size_t bytes_of(const PairedTrainingState& state) {
   std::size_t bytes = 0;
-  for (const TrainState& run : state.runs) bytes += bytes_of(run);
+  for (const TrainState& run : state.runs) bytes += (run.weights.size() + run.m.size() + run.v.size()) * sizeof(float);
   return bytes;
 }
 
@@ -108,7 +106,7 @@ std::vector<int> KeptStates::steps() const {
 
 std::size_t KeptStates::bytes() const {
   std::size_t bytes = 0;
-  for (const Moment& m : moments_) bytes += app::bytes_of(m.state);
+  for (const Moment& m : moments_) bytes += bytes_of(m.state);
   return bytes;
 }
 
