@@ -220,6 +220,7 @@ class Alignment(Against):
     def test_padding_on_either_side(self):
         self.assert_aligned(self.padded(5, 0), "dropped 5 rows before")
         self.assert_aligned(self.padded(0, 7), "dropped 7 rows behind")
+        self.assert_aligned(self.padded(1, 0), "dropped 1 row before")
         self.assert_aligned(self.padded(2, 3, b"\0"), "dropped 2 rows before", "dropped 3 rows behind")
         self.assert_aligned(self.padded(30, 2, b"\xff"), "dropped 30 rows before", "dropped 2 rows behind")  # NaN
 

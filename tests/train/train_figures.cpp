@@ -117,6 +117,7 @@ TEST(TrainFiguresOverSeeds, MarkTheStepsThatFp16Skips) {
     EXPECT_EQ(marks.y[0], curve.y[0]) << "a mark lies on the curve";
   }
   EXPECT_THAT(f.caption, HasSubstr("The loss scale of fp16 skips " + std::to_string(skipped) + " steps over all seeds"));
+  EXPECT_THAT(f.caption, HasSubstr("(marked), the first at step 1; ")) << "at both seeds";
   EXPECT_THAT(f.caption, HasSubstr("with a loss scale of 64, which skips 0, "));
 }
 
