@@ -368,6 +368,15 @@ class Refusals(Model):
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_proj.bias"), "qwen2"), "k_proj.bias")
         self.refused("/no/such/folder", "/no/such/folder", "config.json")
 
+    def test_wrong_tokenizers(self):
+        folder = pathlib.Path(self.made_folder())
+        TinyModel("llama", 1).write(folder)
+        for model, expected in (({"byte_fallback": True}, "model.byte_fallback is 'true', expected false"), ({"vocab": {"a": 1 << 24}}, "model.vocab.a is '16777216'")):
+            rest = {"type": "BPE", "vocab": {"a": 1}, "merges": []}
+            (folder / "tokenizer.json").write_text(json.dumps({"model": {**rest, **model}, "pre_tokenizer": {"type": "ByteLevel"}}))
+            done = subprocess.run([program.program(), "model", str(folder), "--text", "licence"], capture_output=True, text=True, timeout=60)
+            self.assertIn(expected, done.stderr)
+
     def test_wrong_configs(self):
         for config, *parts in (({"model_type": "gemma"}, "model_type is '\"gemma\"'", "qwen3"), ({"num_key_value_heads": 3}, "4 heads of Q over 3"),
                                ({"hidden_act": "gelu"}, "hidden_act is '\"gelu\"'", "silu"), ({"head_dim": 5}, "even number"),
