@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -196,7 +195,7 @@ ReadPlan read_plan(const ui::ModelPlan& plan) {
   ReadPlan read;
   reading->asked = plan;
   const std::string checkpoint = checkpoint_of(plan);
-  try {
+  reading->wrong = failure_sentence([&] {
     if (checkpoint.empty())
       throw std::runtime_error("There is no model yet: app/fetch-model brings SmolLM2-135M (98 MB), or open " +
                                std::string(checkpoint_specs));
@@ -204,11 +203,7 @@ ReadPlan read_plan(const ui::ModelPlan& plan) {
     parse_place("only", plan.only);
     read.architecture = described(checkpoint, *reading);
     read_text(plan, checkpoint, *reading);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    reading->wrong = with_full_stop(error.what());
-  }
+  });
   read.reading = std::move(reading);
   return read;
 }
@@ -245,16 +240,12 @@ ModelQuestion question_of(const ui::ModelFound& found, const LanguageModel& mode
 static void compare_run(ui::ModelFound& asked, const ModelQuestion& q, const Options& options) {
   const ui::ModelPlan& plan = asked.reading->asked;
   const std::optional<std::string> around = plan.around == "exact" ? std::nullopt : std::optional(plan.around);
-  try {
+  asked.against_wrong = failure_sentence([&] {
     const JudgedRun run = judge_file(with_home(plan.against), *q.model, q.tokens, q.a, around,
                                      Options{.cancelled = options.cancelled, .threads = options.threads, .isa = options.isa});
     asked.against = run_conclusion(run);
     asked.against_lines = run_lines(run);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    asked.against_wrong = with_full_stop(error.what());
-  }
+  });
 }
 
 ui::ModelFound answered(ui::ModelFound asked, const LanguageModel& model, const Options& options) {
@@ -291,14 +282,10 @@ ui::ModelView computed_model(const ui::Session& session, const Options& options)
   ui::ModelView view{.checkpoint = checkpoint_of(session.model)};
   view.reading = read_plan(session.model).reading;
   if (!view.reading->wrong.empty()) return view;
-  try {
+  view.progress.remark = failure_sentence([&] {
     view.found = std::make_shared<const ui::ModelFound>(
         answered(asked_by(session, view.reading), read_language_model(view.checkpoint), options));
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    view.progress.remark = with_full_stop(error.what());
-  }
+  });
   return view;
 }
 

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <utility>
 
 #include "app/files/files.h"
@@ -26,13 +24,9 @@ bool needs_plan(ui::TrainRequest::Act act) {
 
 /// Reads the text of a plan; throws only std::bad_alloc.
 TextAnswer read_plan_text(const TextSource& asked) {
-  try {
-    return {asked, text_of(asked), ""};
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    return {asked, {}, with_full_stop(error.what())};
-  }
+  TextAnswer answer{.asked = asked};
+  answer.wrong = failure_sentence([&] { answer.text = text_of(asked); });
+  return answer;
 }
 
 /// Sets the fields about a plan and its text.
@@ -50,12 +44,7 @@ void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
 PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
   PlannedTraining p{plan, text.wrong};
   p.plan.text = text.text;
-  if (!p.wrong.empty()) return p;
-  try {
-    validate(p.plan);
-  } catch (const std::exception& error) {
-    p.wrong = with_full_stop(error.what());
-  }
+  if (p.wrong.empty()) p.wrong = failure_sentence([&] { validate(p.plan); });
   return p;
 }
 
@@ -65,7 +54,7 @@ ui::TrainView computed_training(const ui::Session& session, const Cancelled& can
   view.progress.steps = p.plan.recipe.steps;
   tell_plan(p, view.progress);
   if (!p.wrong.empty()) return view;
-  try {
+  const std::string failure = failure_sentence([&] {
     Trained t = trained(p.plan, {.cancelled = cancelled, .device = session.device});
     const TensorAt at{session.train_look.pair, session.train_look.tensor};
     view.progress.step = t.record.step;
@@ -74,11 +63,8 @@ ui::TrainView computed_training(const ui::Session& session, const Cancelled& can
     view.gap = weight_gap(t.record, at, t.weights);
     view.record = std::make_shared<const TrainRecord>(std::move(t.record));
     view.seeds = trained_further(p.plan, session.train_look.seeds, {.cancelled = cancelled, .device = session.device});
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    view.progress.remark = with_full_stop(error.what());
-  }
+  });
+  if (!failure.empty()) view.progress.remark = failure;
   return view;
 }
 
