@@ -20,7 +20,7 @@ void check_sentence(const std::string& sentence) {
 std::span<const Loader> loaders() {
   static const std::vector<Loader> all = [] {
     std::vector<Loader> found = file_loaders();
-    for (const auto& more : {option_loaders(), text_loaders(), compute_loaders()})
+    for (const auto& more : {model_loaders(), option_loaders(), text_loaders(), compute_loaders()})
       found.insert(found.end(), more.begin(), more.end());
     return found;
   }();

@@ -35,6 +35,7 @@ void checked(std::string_view bytes) {
 
 /// The loaders of each source file.
 std::vector<Loader> file_loaders();
+std::vector<Loader> model_loaders();
 std::vector<Loader> option_loaders();
 std::vector<Loader> text_loaders();
 std::vector<Loader> compute_loaders();
