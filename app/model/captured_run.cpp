@@ -156,6 +156,7 @@ class CapturedRunFile final : public CapturedRun {
     for (const NamedTensor& t : set_.tensors) {
       RunName found;
       if (!read_run_name(t.name, found)) continue;
+      gate_and_up_are_one_ |= found.part == RunName::Part::gate_up;
       Call& call = calls[found.call];
       call.tensors.emplace_back(&t, found);
       call.longest = std::max(call.longest, count_of(t));
@@ -184,13 +185,6 @@ class CapturedRunFile final : public CapturedRun {
     if (among({k, v, k_norm, k_rope})) return a.kv_heads * a.head_dim;
     if (among({gate, up, gated})) return a.inner;
     return t == logits ? a.vocabulary : t == logprobs ? 1 : a.width;
-  }
-
-  bool gate_and_up_are_one() const {
-    return std::ranges::any_of(set_.tensors, [](const NamedTensor& t) {
-      RunName found;
-      return read_run_name(t.name, found) && found.part == RunName::Part::gate_up;
-    });
   }
 
   void add(const NamedTensor& t, const RunName& found) {
@@ -224,7 +218,7 @@ class CapturedRunFile final : public CapturedRun {
       all_[{ModelTensor::up, found.layer}] = {&t, nullptr, a.inner, 2 * a.inner};
     } else if (found.piece == 1 && found.tensor == ModelTensor::output) {
       residuals_[place] = &t;
-    } else if (found.piece == 0 && (found.part != RunName::Part::activation || gate_and_up_are_one())) {
+    } else if (found.piece == 0 && (found.part != RunName::Part::activation || gate_and_up_are_one_)) {
       all_[place] = {&t, nullptr, 0, columns(place.first)};
     }
   }
@@ -400,6 +394,7 @@ class CapturedRunFile final : public CapturedRun {
   std::map<Place, Piece> all_;
   std::map<Place, const NamedTensor*> residuals_;
   const NamedTensor* ids_ = nullptr;
+  bool gate_and_up_are_one_ = false;  ///< a tensor is the output of one projection for both
   std::vector<std::string> notes_;
   std::uint64_t rows_ = 0, first_ = 0, stride_ = 1;  ///< rows in the file; row of the first token; rows from token to token
   int first_row_ = 0;                                ///< index of the first token in its sequence
