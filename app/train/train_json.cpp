@@ -206,7 +206,7 @@ TrainPlan plan_of(const JsonPlace& json) {
 Json train_plan_json(const TrainPlan& plan) { return settings_json(settings_to_read(plan)); }
 
 Json train_json(const TrainRecord& record) {
-  const int embedding = record.parameters.index("embedding");
+  const ParameterTensor* const embedding = record.parameters.find("embedding");
   Json json{{"schema", train_schema},
             {"version", ATTOSCOPE_VERSION},
             {"text", {{"name", text_name(record.plan.text)}}},
@@ -214,7 +214,7 @@ Json train_json(const TrainRecord& record) {
             {"device", record.device},
             {"step", record.step},
             {"seconds", number_json(record.seconds)},
-            {"vocabulary", embedding < 0 ? 0 : record.parameters.tensors[static_cast<std::size_t>(embedding)].rows},
+            {"vocabulary", embedding ? embedding->rows : 0},
             {"tensors", listed_as(record.parameters.tensors, [](const ParameterTensor& t) { return t.name; })},
             {"runs", listed_as(record.runs, run_json)},
             {"pairs", listed_as(record.pairs, [&](const PairRecord& p) { return pair_json(p, record.runs); })},

@@ -147,7 +147,7 @@ struct HeapsState {
 
 /// The first `n` weights of W_Q in layer 0 of a model that starts from `seed`, sorted.
 std::vector<float> sorted_weights(const Parameters& all, int n, std::uint64_t seed) {
-  const ParameterTensor& tensor = all.tensors[static_cast<std::size_t>(all.index(0, Weight::W_Q))];
+  const ParameterTensor& tensor = *all.find(0, Weight::W_Q);
   const std::vector<float> weights = first_weights(all, ModelShape{}, seed);
   const auto first = weights.begin() + static_cast<std::ptrdiff_t>(tensor.first);
   std::vector<float> sorted(first, first + std::min<std::ptrdiff_t>(n, static_cast<std::ptrdiff_t>(tensor.size())));
