@@ -134,7 +134,7 @@ TEST(Parameters, LieAlignedOneBehindTheOther) {
   }
   EXPECT_EQ(p.size, (end + 15) / 16 * 16);
   EXPECT_EQ(bare, 9u * (7 + 10 + 7 + 2) + 2u * (4 * 81 + 2 * 4 * 81 + 4 * 9));
-  EXPECT_EQ(p.tensors[static_cast<std::size_t>(p.index(1, Weight::W_1))].name, "layer 1 W_1");
+  EXPECT_EQ(p.find(1, Weight::W_1)->name, "layer 1 W_1");
   const Parameters rms = parameters({.layers = 1, .width = 8, .heads = 1, .context = 8, .norm = Norm::rms}, 7);
   EXPECT_EQ(rms.index(0, Weight::norm_1_bias), -1);
   EXPECT_EQ(rms.index("final norm bias"), -1);

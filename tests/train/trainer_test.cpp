@@ -226,7 +226,7 @@ TEST(Trainer, GoesOnFromAStateWithTheSameBits) {
 }
 
 double largest_change(const Trainer& trainer, std::string_view tensor, const std::vector<float>& before) {
-  const ParameterTensor& t = trainer.parameters().tensors[static_cast<std::size_t>(trainer.parameters().index(tensor))];
+  const ParameterTensor& t = *trainer.parameters().find(tensor);
   const std::vector<float> now = trainer.weights();
   float most = 0;
   for (std::size_t i = t.first; i < t.first + t.size(); ++i) most = std::max(most, std::abs(now[i] - before[i]));
@@ -298,8 +298,7 @@ TEST(Trainer, CapturesTheNextStepsHeadsAndStays) {
   const CapturedHead first = trainer.captured(1, 0, 1), second = trainer.captured(1, 1, 1);
   EXPECT_EQ(trainer.state(), state);
   EXPECT_NE(trainer.captured(1, 1, 0).q, second.q);
-  const ParameterTensor& W_Q =
-      trainer.parameters().tensors[static_cast<std::size_t>(trainer.parameters().index(1, Weight::W_Q))];
+  const ParameterTensor& W_Q = *trainer.parameters().find(1, Weight::W_Q);
   for (int row = 0; row < 16; ++row)
     for (int col = 8; col < 16; ++col) state.weights[W_Q.first + static_cast<std::size_t>(16 * row + col)] *= 2;
   trainer.restore(state);
