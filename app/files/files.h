@@ -4,15 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "app/words/numbers.h"
 
 namespace attoscope::app {
 
@@ -82,19 +79,6 @@ auto named_in_errors(const std::string& file, Read read) {
   } catch (const std::runtime_error& error) {
     const std::string what = error.what();
     throw std::runtime_error(what.starts_with(file) ? what : file + ": " + what);
-  }
-}
-
-/// Returns the failure of act() as a sentence, "" if it succeeds. Throws std::bad_alloc, and what is no std::exception.
-template <class Act>
-std::string failure_sentence(Act act) {
-  try {
-    act();
-    return "";
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    return with_full_stop(error.what());
   }
 }
 

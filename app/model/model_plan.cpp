@@ -19,6 +19,7 @@
 #include "app/model/tokenizer.h"
 #include "app/tensors/exact_tensors.h"
 #include "app/tensors/readers.h"
+#include "app/threads/job.h"
 #include "app/words/numbers.h"
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/kernel_presets.h"
@@ -195,7 +196,7 @@ ReadPlan read_plan(const ui::ModelPlan& plan) {
   ReadPlan read;
   reading->asked = plan;
   const std::string checkpoint = checkpoint_of(plan);
-  reading->wrong = failure_sentence([&] {
+  reading->wrong = with_full_stop(failure_of([&] {
     if (checkpoint.empty())
       throw std::runtime_error("There is no model yet: app/fetch-model brings SmolLM2-135M (98 MB), or open " +
                                std::string(checkpoint_specs));
@@ -203,7 +204,7 @@ ReadPlan read_plan(const ui::ModelPlan& plan) {
     parse_place("only", plan.only);
     read.architecture = described(checkpoint, *reading);
     read_text(plan, checkpoint, *reading);
-  });
+  }));
   read.reading = std::move(reading);
   return read;
 }
@@ -240,12 +241,12 @@ ModelQuestion question_of(const ui::ModelFound& found, const LanguageModel& mode
 static void compare_run(ui::ModelFound& asked, const ModelQuestion& q, const Options& options) {
   const ui::ModelPlan& plan = asked.reading->asked;
   const std::optional<std::string> around = plan.around == "exact" ? std::nullopt : std::optional(plan.around);
-  asked.against_wrong = failure_sentence([&] {
+  asked.against_wrong = with_full_stop(failure_of([&] {
     const JudgedRun run = judge_file(with_home(plan.against), *q.model, q.tokens, q.a, around,
                                      Options{.cancelled = options.cancelled, .threads = options.threads, .isa = options.isa});
     asked.against = run_conclusion(run);
     asked.against_lines = run_lines(run);
-  });
+  }));
 }
 
 ui::ModelFound answered(ui::ModelFound asked, const LanguageModel& model, const Options& options) {
@@ -282,10 +283,10 @@ ui::ModelView computed_model(const ui::Session& session, const Options& options)
   ui::ModelView view{.checkpoint = checkpoint_of(session.model)};
   view.reading = read_plan(session.model).reading;
   if (!view.reading->wrong.empty()) return view;
-  view.progress.remark = failure_sentence([&] {
+  view.progress.remark = with_full_stop(failure_of([&] {
     view.found = std::make_shared<const ui::ModelFound>(
         answered(asked_by(session, view.reading), read_language_model(view.checkpoint), options));
-  });
+  }));
   return view;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/threads/job.h"
 #include "app/train/train_seeds.h"
 #include "app/train/trained.h"
 #include "kernels/experiment/text.h"
@@ -22,10 +23,10 @@ bool needs_plan(ui::TrainRequest::Act act) {
   return act == Act::run || act == Act::one_step || act == Act::restart || act == Act::fork;
 }
 
-/// Reads the text of a plan; throws only std::bad_alloc.
+/// Reads the text of a plan.
 TextAnswer read_plan_text(const TextSource& asked) {
-  TextAnswer answer{.asked = asked};
-  answer.wrong = failure_sentence([&] { answer.text = text_of(asked); });
+  TextAnswer answer{asked, {}, {}};
+  answer.wrong = with_full_stop(failure_of([&] { answer.text = text_of(asked); }));
   return answer;
 }
 
@@ -44,7 +45,7 @@ void tell_plan(const PlannedTraining& planned, ui::TrainProgress& p) {
 PlannedTraining planned(const TrainPlan& plan, const TextAnswer& text) {
   PlannedTraining p{plan, text.wrong};
   p.plan.text = text.text;
-  if (p.wrong.empty()) p.wrong = failure_sentence([&] { validate(p.plan); });
+  if (p.wrong.empty()) p.wrong = with_full_stop(failure_of([&] { validate(p.plan); }));
   return p;
 }
 
@@ -54,7 +55,7 @@ ui::TrainView computed_training(const ui::Session& session, const Cancelled& can
   view.progress.steps = p.plan.recipe.steps;
   tell_plan(p, view.progress);
   if (!p.wrong.empty()) return view;
-  const std::string failure = failure_sentence([&] {
+  const std::string failure = with_full_stop(failure_of([&] {
     Trained t = trained(p.plan, {.cancelled = cancelled, .device = session.device});
     const TensorAt at{session.train_look.pair, session.train_look.tensor};
     view.progress.step = t.record.step;
@@ -63,7 +64,7 @@ ui::TrainView computed_training(const ui::Session& session, const Cancelled& can
     view.gap = weight_gap(t.record, at, t.weights);
     view.record = std::make_shared<const TrainRecord>(std::move(t.record));
     view.seeds = trained_further(p.plan, session.train_look.seeds, {.cancelled = cancelled, .device = session.device});
-  });
+  }));
   if (!failure.empty()) view.progress.remark = failure;
   return view;
 }

@@ -57,7 +57,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string with_full_stop(std::string text) {
-  if (!text.ends_with('.')) text += '.';
+  if (!text.empty() && !text.ends_with('.')) text += '.';
   return text;
 }
 

@@ -28,7 +28,7 @@ std::string printable(std::string_view text);
 /// `text` in single quotes, printable and no longer than a line, for a message.
 std::string in_quotes(std::string_view text);
 
-/// `text` with, or without, a full stop at its end.
+/// `text` with, or without, a full stop at its end; an empty text stays empty.
 std::string with_full_stop(std::string text);
 std::string without_full_stop(std::string text);
 
