@@ -247,10 +247,12 @@ JudgedOutput with_seen_inputs(JudgedOutput output) {
   return output;
 }
 
-/// Calls `fitted_slip` with inputs rounded as the kernel sees them.
+/// Calls `fitted_slip` with the inputs of `result`: rounded as the kernel sees them, and without NaN of keys that a mask tensor
+/// drops from all queries.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
-  const JudgedOutput seen = with_seen_inputs(output);
+  JudgedOutput seen = output;
+  seen.problem.input.tensors = result.inputs;
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 

@@ -132,7 +132,7 @@ void add_distances(const WrongOutput& wrong, int tile, int row, std::array<doubl
     for (int j = begin; j < end; ++j) {
       const double e = std::exp(s[at(j)] - m), P = round(wrong.claim().format, e), later = std::exp(m - last);
       l += e * later;
-      if (P == 0) continue;
+      if (!(P > 0)) continue;  // 0, or NaN of a NaN in Q or K
       const std::size_t place = (at(static_cast<int>(std::ceil(bounds * P))) - 1) * columns;
       for (std::size_t c = 0; c < columns; ++c) {
         const double v = later * head.v[at(j) * columns + c];
@@ -177,7 +177,7 @@ class ExponentialFit {
     if (!solve()) return {};
     MistakenKernel kernel = wrong_.right_kernel();
     kernel.weights = [this](int row, const std::vector<double>& s, std::vector<double>& of_O, std::vector<double>& of_l) {
-      for_each_key(row, s, [&](int j, int, double f) { of_O[at(j)] = of_l[at(j)] *= g(f) / std::exp2(f); });
+      for_each_key(row, s, [&](int j, double f) { of_O[at(j)] = of_l[at(j)] *= g(f) / std::exp2(f); });
     };
     return wrong_.named(Kind::rounding, text() + tile_text(tile_, wrong_.head()->shape.n_k), wrong_.rows_of(std::move(kernel)));
   }
@@ -208,8 +208,8 @@ class ExponentialFit {
       const int begin = std::max(first, keys.first), end = std::min(keys.end, first + tile_);
       for (int j = begin; j < end; ++j) m = std::max(m, s[at(j)]);
       for (int j = begin; j < end; ++j) {
-        const double x = (s[at(j)] - m) * std::numbers::log2e, whole = std::floor(x);
-        work(j, static_cast<int>(whole), x - whole);
+        const double x = (s[at(j)] - m) * std::numbers::log2e;
+        if (x > -infinity) work(j, x - std::floor(x));  // a mask tensor may drop keys in between
       }
     }
   }
@@ -225,7 +225,7 @@ class ExponentialFit {
       double m = -infinity, l = 0;
       for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)]);
       std::vector<double> slopes(n * at(columns)), rest(at(columns)), lever(at(columns));
-      for_each_key(row, s, [&](int j, int, double f) {
+      for_each_key(row, s, [&](int j, double f) {
         const double e = std::exp(s[at(j)] - m) / std::exp2(f), *v = &wrong_.head()->v[at(j) * at(columns)];
         l += e * std::exp2(f);
         for (int c = 0; c < columns; ++c) lever[at(c)] = v[c] - wrong_.output(row)[c];

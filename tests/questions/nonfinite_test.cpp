@@ -1,7 +1,9 @@
 // NaN and infinity in Q, K and V: outputs of plain kernels pass, row by row, and leaks from masked keys are named.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "kernels/judge/judge.h"
@@ -260,6 +262,37 @@ TEST(Nonfinite, GapsOfAMaskTensorHideANan) {
     ASSERT_TRUE(said.slip) << said.text();
     EXPECT_THAT(said.slip->text, HasSubstr("a masked key's NaN in V reaches ")) << in_all;
   }
+}
+
+/// No fit fails at a NaN that the output lost or that a mask tensor hides.
+TEST(Nonfinite, GarbageHasNoName) {
+  const std::vector<Odd> nan_in_k{{&Tensors::k, 5, -1, nan}};
+  for (const Problem& p : {with_odd(problem({n, n, d, d}, causal), nan_in_k), with_odd(with_gap(true), nan_in_k)}) {
+    const Said said = said_of(p, drawn(n, d, 7).q);
+    EXPECT_EQ(said.head.verdict(), "wrong");
+    EXPECT_FALSE(said.slip) << said.text();
+  }
+}
+
+TEST(Nonfinite, MistakesAreFittedBesideAGap) {
+  const Problem p = with_odd(with_gap(true), {{&Tensors::k, 5, 3, nan}});
+  Problem scaled = p;
+  scaled.scale = 0.45;
+  const Said of_scale = said_of(p, plain(scaled, bf16));
+  ASSERT_TRUE(of_scale.slip) << of_scale.text();
+  EXPECT_THAT(of_scale.slip->text, HasSubstr("scores were multiplied by 0.4"));
+  const Problem finite = with_gap(true);
+  const Seen x = seen(finite);
+  const auto by_polynomial = [&](int i, int j) {  // 2^n (1 + f) in place of 2^(n + f)
+    if (!x.sees(i, j)) return -infinity;
+    double m = -infinity;
+    for (int k = 0; k <= i; ++k) m = std::max(m, x.score(i, k));
+    const double y = (x.S(i, j) - m) * std::numbers::log2e, whole = std::floor(y);
+    return m + (whole + std::log2(1 + y - whole)) * std::numbers::ln2;
+  };
+  const Said of_exp = said_of(finite, softmax(x, by_polynomial));
+  ASSERT_TRUE(of_exp.slip) << of_exp.text();
+  EXPECT_THAT(of_exp.slip->text, HasSubstr("a polynomial of degree 1"));
 }
 
 /// A NaN in a key changes no bound of queries that do not see it: an output that failed without the NaN fails with it.
