@@ -189,7 +189,7 @@ class PageChanges {
 }  // namespace
 
 NamedSlip sequence_fit(const WrongOutput& wrong) {
-  if (!wrong.others().keys) return {};
+  if (!wrong.others().keys || wrong.right().mask) return {};  // a mask tensor has no keys of other sequences
   const std::shared_ptr<const StoredKeys> stored = wrong.others().keys(wrong.problem().input.index);
   if (!stored || stored->own.empty()) return {};
   if (NamedSlip slip = other_bounds(wrong, *stored)) return slip;

@@ -126,6 +126,30 @@ TEST_P(JudgeFits, ASingleElement) {
   EXPECT_THAT(text(), Not(HasSubstr("a single element")));
 }
 
+/// A mask tensor has no terms for keys of other heads and sequences: fits that attend to those do not read beyond it.
+TEST(JudgeFitsOfMasks, EndWithTheMaskTensor) {
+  constexpr int n = 64, d = 16, more = 7;
+  Problem p = problem(n, d);
+  Tensors t = *p.input.tensors, other = drawn(n, d, 2), all = t;
+  Values terms(std::size_t{n} * n);
+  for (int i = 0; i < n; ++i)
+    for (int j = i % 5; j < n; j += 5) terms[at(i * n + j)] = -infinity;
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, std::move(terms)));
+  p.input = given(t);
+  all.n_k = n + more;
+  all.k.insert(all.k.end(), other.k.begin(), other.k.begin() + more * d);
+  all.v.insert(all.v.end(), other.v.begin(), other.v.begin() + more * d);
+  const Seen x{all, p};
+  const Values o = softmax(x, [&](int i, int j) { return j < n && !x.sees(i, j) ? -infinity : x.S(i, j); });
+  const auto packed = std::make_shared<StoredKeys>();
+  packed->all = std::make_shared<const Tensors>(all), packed->own = numbers(n);
+  packed->bounds = {{"a sequence that is too long", {{.first = 0, .end = n, .queries = n, .keys = numbers(n + more)}}}};
+  const OtherHeads heads{.count = 2,
+                         .read = [&](int head) { return std::make_shared<const Tensors>(head == 0 ? t : other); },
+                         .keys = [&](int) { return packed; }};
+  EXPECT_EQ(said_of(p, o, bf16, heads).head.verdict(), "wrong");
+}
+
 /// Noise gets no name.
 TEST_P(JudgeFits, NothingIsFittedToNoise) {
   const Problem p = problem(200, 64, causal);
