@@ -12,10 +12,13 @@
 namespace attoscope {
 namespace {
 
-/// dO rounded to D, as the kernel loads it.
-std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const std::shared_ptr<const std::vector<double>>& x) {
-  std::vector<double> y = *x;
+/// dO rounded to D, as the kernel loads it, and 0 in rows without keys, since 0 times a NaN would be NaN.
+std::shared_ptr<const std::vector<double>> seen_d_o(const Format& format, const Problem& p, const std::vector<double>& x) {
+  std::vector<double> y = x;
+  const auto columns = static_cast<std::ptrdiff_t>(value_columns(p));
   for (double& z : y) z = round(format, z);
+  for (int row = 0; row < p.n; ++row)
+    if (visible_keys(p, row).empty()) std::fill_n(y.begin() + row * columns, columns, 0.0);
   return std::make_shared<const std::vector<double>>(std::move(y));
 }
 
@@ -136,9 +139,12 @@ GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily:
 void GradientGroup::round_like(const GradientFamily::Form& form) {
   rounding_ = form.rounding, operands_.clear(), rows_.clear();
   for (std::size_t h = 0; h < given_.heads.size(); ++h) {
-    std::shared_ptr<const Tensors> seen = seen_in(given_.format, given_.heads[h]);
+    const Tensors& t = *given_.heads[h];
+    const Rounding in_D = to_format(given_.format);  // NaN that no query keeps becomes 0
+    std::shared_ptr<const Tensors> seen =
+        as_tensors(attoscope::operands<double>(t, in_D, given_.format, 0, stop_), t.shape(), stop_);
     if (form.scales_both) seen = on_roots(given_.format, problems_[h], *seen);
-    operands_.push_back(gradient_operands(seen, seen_d_o(given_.format, given_.d_o[h]),
+    operands_.push_back(gradient_operands(seen, seen_d_o(given_.format, problems_[h], *given_.d_o[h]),
                                           given_.d_lse.empty() ? std::vector<double>{} : given_.d_lse[h]));
     rows_.push_back(gradient_rows(operands_.back(), problems_[h], rounding_, stop_));
   }

@@ -100,6 +100,31 @@ TEST(GradientJudge, HiddenKeysLeaveTheToleranceAsItIs) {
   }
 }
 
+/// A mask tensor may drop a key from all queries, and all keys from a query: their NaN changes nothing.
+TEST(GradientJudge, GapsOfAMaskTensorHideANan) {
+  constexpr int n = 60, d = 16;
+  const GradientCall call = gradient_call({.shape = AttentionShape::square(n, d)}, causal, bf16, 3);
+  Values terms(std::size_t{n} * n), d_o = call.d_o[0];
+  for (int i = 0; i < n; ++i) terms[at(i * n + 5)] = terms[at(20 * n + i)] = -infinity;
+  Tensors t = call.heads[0];
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, std::move(terms)));
+  Problem p = call.p;
+  p.input = testing::given(t);
+  const Gradients golden = golden_gradients(p, t, {d_o, {}}, false);
+  for (int c = 0; c < d; ++c)
+    for (double* const x : {&t.k[at(5 * d)], &t.v[at(5 * d)], &t.q[at(20 * d)], &d_o[at(20 * d)]}) x[c] = std::nan("");
+  JudgedGradients given{.problem = call.p, .heads = {std::make_shared<const Tensors>(t)}, .d_o = {}, .o = {}};
+  given.d_o = {std::make_shared<const Values>(d_o)};
+  given.dq.values = {stored(golden.dq.values, bf16)}, given.dk.values = {stored(golden.dk.values, bf16)};
+  given.dv.values = {stored(golden.dv.values, bf16)};
+  const GroupJudgement judged = judge_gradients(given);
+  EXPECT_TRUE(judged.rounded()) << said(judged);
+  Values doubled = golden.dv.values;
+  for (double& x : doubled) x *= 2;
+  given.dv.values = {stored(doubled, bf16)};
+  EXPECT_FALSE(judge_gradients(given).tensors.back().found.rounded);
+}
+
 TEST(GradientJudge, WhichTensorsAreWrongNarrowsTheCause) {
   const auto of = [](bool dq, bool dk, bool dv) {
     GroupJudgement judged;
