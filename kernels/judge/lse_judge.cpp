@@ -103,7 +103,7 @@ class LseJudge {
     Problem doubled = form.problem;
     doubled.scale = 2 * scale_of(doubled), doubled.softcap *= 2, doubled.alibi *= 2;
     doubled.sink.reset();
-    std::vector<double> spread = lse_rows(doubled, *form.inputs, claim_.format, stop_).lse;
+    std::vector<double> spread = lse_rows(doubled, *form.inputs, claim_.format, stop_, exact, 2).lse;
     for (std::size_t i = 0; i < spread.size(); ++i) {
       const double root = std::exp(spread[i] / 2 - form.rows.lse[i]);
       spread[i] = std::isfinite(root) ? std::min(root, 1.0) : 1;
@@ -185,11 +185,12 @@ double lse_tolerance(double natural, double unit, const Format& stored, double x
 }
 
 LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
-                 const Rounding& stored) {
+                 const Rounding& stored, double mask_factor) {
   Method method{.algorithm = Algorithm::flash2};
   method.precision[Step::S] = stored;
   Job<double> j = job(problem, method, format, Operands<double>{});
   j.q = inputs.q.data(), j.k = inputs.k.data(), j.v = inputs.v.data();
+  j.mask_tensor.factor = mask_factor;
   const std::vector<int> rows = numbers(problem.n);
   RowStates<double> states;
   run(j, rows, nullptr, stop, &states);

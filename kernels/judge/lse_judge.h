@@ -63,9 +63,10 @@ struct LseRows {
   std::vector<double> lse, max;  ///< n each; max: the largest score
   std::vector<double> error;     ///< expected error of fp32 arithmetic (fp64 if D is wider than fp32)
 };
-/// Computed in double from scores rounded to `stored`. Throws what `stop` throws.
+/// Computed in double from scores rounded to `stored`; a mask tensor's terms are multiplied by `mask_factor`. Throws what
+/// `stop` throws.
 LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
-                 const Rounding& stored = exact);
+                 const Rounding& stored = exact, double mask_factor = 1);
 
 /// Allowed error of the number x in units of its base; `natural` is the allowed error of the natural logarithm.
 double lse_tolerance(double natural, double unit, const Format& stored, double x);

@@ -164,6 +164,22 @@ TEST(LseJudge, HiddenKeysLeaveTheToleranceAsItIs) {
   }
 }
 
+/// Sums of rounded P have the same tolerance with and without a term that a mask tensor adds to every score.
+TEST(LseJudge, AConstantTermLeavesTheToleranceAsItIs) {
+  constexpr int n = 60;
+  Problem p = problem_in(bf16, AttentionShape::square(n, 16), {}, 1);
+  const Values without = plain_lse(seen(p), bf16, {LseKind::flashinfer});
+  Tensors t = *p.input.tensors;
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, Values(std::size_t{n} * n, -20)));
+  p.input = testing::given(t);
+  for (const double off : {0.0, 0.0035}) {
+    Values values = without;
+    for (double& x : values) x += off - 20;
+    const LseJudgement judged = judge_lse(given_lse(p, bf16, values))[0];
+    EXPECT_EQ(judged.rounded, off == 0) << words(judged);
+  }
+}
+
 struct LseSlipCase {
   const char *kind, *words;
   std::function<void(Problem&)> wrong;                              ///< changes the kernel's problem
