@@ -34,7 +34,7 @@ BadRows bad_rows_of(const OutputErrors& errors) {
 
 /// A cause of NaN or infinity in a row.
 struct Cause {
-  const char* text;
+  std::string text;
   bool holds;              ///< present in this row
   bool fills_row = false;  ///< it leaves no number in the row
 };
@@ -47,16 +47,13 @@ bool misses_split(const VariantHead& head, Keys keys, int splits) {
 /// A formula of a soft cap's tanh x by exponentials that overflows from x = `most` on, or below `least`, in units of the
 /// logarithm of the format's largest number.
 struct NaiveTanh {
-  const char *fp32_text, *fp16_text;
+  const char *text, *of_fp32, *of_fp16;  ///< the formula, and where it overflows in each format
   double least, most;
 };
 constexpr std::array<NaiveTanh, 3> naive_tanhs{
-    {{"a soft cap by (e^x - e^-x) / (e^x + e^-x), NaN from |x| = 88.7 on (fp32 overflows)",
-      "a soft cap by (e^x - e^-x) / (e^x + e^-x), NaN from |x| = 11.1 on (fp16 overflows)", -1, 1},
-     {"a soft cap by (e^2x - 1) / (e^2x + 1), NaN from x = 44.4 on (fp32 overflows)",
-      "a soft cap by (e^2x - 1) / (e^2x + 1), NaN from x = 5.5 on (fp16 overflows)", -infinity, 0.5},
-     {"a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -44.4 (fp32 overflows)",
-      "a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = -5.5 (fp16 overflows)", -0.5, infinity}}};
+    {{"a soft cap by (e^x - e^-x) / (e^x + e^-x), NaN from |x| = ", "88.7 on", "11.1 on", -1, 1},
+     {"a soft cap by (e^2x - 1) / (e^2x + 1), NaN from x = ", "44.4 on", "5.5 on", -infinity, 0.5},
+     {"a soft cap by (1 - e^-2x) / (1 + e^-2x), NaN up to x = ", "-44.4", "-5.5", -0.5, infinity}}};
 
 /// Causes, the likely ones first: no keys, then for fp16 and for fp32 (fp16 first if it is D) a soft cap, q.k, exp and l, then
 /// merges of splits.
@@ -80,18 +77,16 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
   std::vector<Cause> all{{division_without_keys, keys.empty(), true}};
   for (const bool narrow : {format == fp16, format != fp16}) {
     const double log = narrow ? log16 : log32;
+    const std::string overflows = narrow ? " (fp16 overflows)" : " (fp32 overflows)";
     for (const NaiveTanh& t : naive_tanhs)
-      all.push_back({narrow ? t.fp16_text : t.fp32_text, least < t.least * log || most > t.most * log});
-    if (narrow) all.push_back({"q.k beyond 65504 before the scale (fp16 overflows)", product > largest(fp16)});
-    all.push_back(
-        {narrow ? "exp(S) without its max subtracted (fp16 overflows)" : "exp(S) without its max subtracted (fp32 overflows)",
-         score > log});
-    if (narrow) all.push_back({"a row sum l beyond 65504 (fp16 overflows)", l > largest(fp16)});
+      all.push_back({t.text + ((narrow ? t.of_fp16 : t.of_fp32) + overflows), least < t.least * log || most > t.most * log});
+    if (narrow) all.push_back({"q.k beyond 65504 before the scale" + overflows, product > largest(fp16)});
+    all.push_back({"exp(S) without its max subtracted" + overflows, score > log});
+    if (narrow) all.push_back({"a row sum l beyond 65504" + overflows, l > largest(fp16)});
   }
-  all.push_back({"a merge of 2 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 2), true});
-  all.push_back({"a merge of 4 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 4), true});
-  all.push_back({"a merge of 8 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 8), true});
-  all.push_back({"a merge of 16 splits, one of which sees no key (0 / 0)", misses_split(head, keys, 16), true});
+  for (const int splits : {2, 4, 8, 16})
+    all.push_back({"a merge of " + std::to_string(splits) + " splits, one of which sees no key (0 / 0)",
+                   misses_split(head, keys, splits), true});
   return all;
 }
 
@@ -137,7 +132,7 @@ std::optional<Slip> overflow_slip(const Result& r, const OutputErrors& errors) {
   const VariantHead head = variant_head(r.inputs);
   const SoftmaxVariant right = right_softmax(r.experiment.problem);
   struct Guess {
-    const char* text = nullptr;
+    std::string text;
     int hits = 0, alarms = 0;
   };
   std::vector<Guess> guesses;
