@@ -87,7 +87,7 @@ class ForeignKeys {
       e.l += P;
       for (int c = 0; c < columns_; ++c) e.y[at(c)] -= P * v[c];
     }
-    if (wrong_.right().sink) e.l += std::exp(*wrong_.right().sink - m);
+    e.l += sink_weight(wrong_.right(), m);
     for (int c = 0; c < columns_; ++c) e.y[at(c)] += e.l * wrong_.output(row)[c];
     return e;
   }

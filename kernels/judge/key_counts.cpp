@@ -35,7 +35,7 @@ RowWeights row_weights(const VariantHead& head, const SoftmaxVariant& right, int
   if (w.visible.empty()) return w;
   w.m = *std::max_element(w.e.begin() + w.visible.first, w.e.begin() + w.visible.end);
   for (double& x : w.e) x = std::exp(std::min(x - w.m, 60.0));
-  w.sink = right.sink ? std::exp(*right.sink - w.m) : 0;
+  w.sink = sink_weight(right, w.m);
   return w;
 }
 

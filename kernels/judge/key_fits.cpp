@@ -24,7 +24,7 @@ class RunningSums {
       for (int j = 0; j < head->shape.n_k; ++j) v_.push_back(&head->v[at(j) * at(columns_)]);
     }
     const double m = *std::ranges::max_element(e_);
-    if (wrong.right().sink) sink_ = std::exp(*wrong.right().sink - m);
+    sink_ = sink_weight(wrong.right(), m);
     l_.push_back(0), o_.resize(at(columns_) * (e_.size() + 1));
     double* sum = o_.data();
     for (std::size_t j = 0; j < e_.size(); ++j, sum += columns_) {
@@ -205,7 +205,7 @@ class KeyChanges {
     s_ = scores_of_all(*wrong_.head(), wrong_.right(), row);
     visible_ = wrong_.right().keys(row);
     m_ = *std::ranges::max_element(s_);
-    l_ = wrong_.right().sink ? std::exp(*wrong_.right().sink - m_) : 0;
+    l_ = sink_weight(wrong_.right(), m_);
     o_.assign(at(columns()), 0);
     for (int j = visible_.first; j < visible_.end; ++j) add(j, j, 1, l_, o_);
   }

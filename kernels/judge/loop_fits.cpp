@@ -31,7 +31,7 @@ class RowSums {
         m = std::max(m, s[at(j)]);
       }
       for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[at(j)] - m);
-      m_[at(row)] = m, l_[at(row)] = l + (wrong.right().sink ? std::exp(*wrong.right().sink - m) : 0);
+      m_[at(row)] = m, l_[at(row)] = l + sink_weight(wrong.right(), m);
       top_[at(row)] = std::move(top);
     });
   }

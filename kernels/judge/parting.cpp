@@ -43,10 +43,9 @@ RowPrefix nearest_prefix(const Result& r) {
   const std::vector<double> s = scores(head, right, nearest.row);
   const Keys keys = right.keys(nearest.row);
   const int columns = head.shape.d_v, tile = keys_of_a_tile(e);
-  const double m = *std::max_element(s.begin() + keys.first, s.begin() + keys.end), *const output =
-                                                                                        e.loaded.values->data() +
-                                                                                        at(nearest.row) * at(columns);
-  double l = right.sink ? std::exp(*right.sink - m) : 0, least = infinity;
+  const double* const output = &(*e.loaded.values)[at(nearest.row) * at(columns)];
+  const double m = *std::max_element(s.begin() + keys.first, s.begin() + keys.end);
+  double l = sink_weight(right, m), least = infinity;
   std::vector<double> sum(at(columns));
   for (int j = keys.first; j < keys.end; ++j) {
     if (j % tile == 0 && j > keys.first) {

@@ -58,7 +58,7 @@ RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
       l = rounded(loop.l, l);
       for (int c = 0; c < columns; ++c) out[c] = rounded(loop.O, out[c]);
     }
-    if (right.sink) l += std::exp(*right.sink - m);
+    l += sink_weight(right, m);
     for (int c = 0; c < columns; ++c) out[c] /= l;
   };
 }
@@ -74,7 +74,7 @@ RoundedRow rows_of_softmax(const WrongOutput& wrong, const Format& weight, const
     std::vector<double> s = scores(*head, right, row);
     for (double& x : s) x = rounded(eager, x);
     const double m = *std::max_element(s.begin() + keys.first, s.begin() + keys.end);
-    double l = right.sink ? std::exp(*right.sink - m) : 0;
+    double l = sink_weight(right, m);
     for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[at(j)] - m);
     for (int j = keys.first; j < keys.end; ++j) {
       const double P = round(weight, rounded(eager, std::exp(s[at(j)] - m) / l));
@@ -124,7 +124,7 @@ void add_distances(const WrongOutput& wrong, int tile, int row, std::array<doubl
   const std::vector<double> s = scores(head, wrong.right(), row);
   const auto columns = at(head.shape.d_v);
   const double last = *std::max_element(s.begin() + keys.first, s.begin() + keys.end);
-  double m = -infinity, l = wrong.right().sink ? std::exp(*wrong.right().sink - last) : 0;
+  double m = -infinity, l = sink_weight(wrong.right(), last);
   std::vector<double> of_P(bounds * columns), of_1(bounds * columns), below(columns), beyond(columns);
   for (int first = keys.first / tile * tile; first < keys.end; first += tile) {
     const int begin = std::max(first, keys.first), end = std::min(keys.end, first + tile);

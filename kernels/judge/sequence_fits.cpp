@@ -112,7 +112,7 @@ class PageChanges {
     double m = wrong_.right().sink.value_or(e_[at(stored_.own.front())]);
     for (int j = visible_.first; j < visible_.end; ++j) m = std::max(m, e_[at(stored_.own[at(j)])]);
     for (double& x : e_) x = std::exp(std::min(x - m, 60.0));
-    l_ = wrong_.right().sink ? std::exp(*wrong_.right().sink - m) : 0;
+    l_ = sink_weight(wrong_.right(), m);
     o_.assign(at(columns()), 0);
     for (int j = visible_.first; j < visible_.end; ++j) add(stored_.own[at(j)], stored_.own[at(j)], 1, l_, o_);
   }

@@ -34,7 +34,7 @@ Weights weights_of(const MistakenKernel& kernel, int row) {
     if (kernel.in_O) w.of_O[at(j)] = kernel.in_O(row, j, w.of_O[at(j)]);
     if (kernel.in_l) w.of_l[at(j)] = kernel.in_l(row, j, w.of_l[at(j)]);
   }
-  if (kernel.softmax.sink) w.sink = std::exp(*kernel.softmax.sink - m);
+  w.sink = sink_weight(kernel.softmax, m);
   if (kernel.weights) kernel.weights(row, w.s, w.of_O, w.of_l);
   return w;
 }

@@ -268,12 +268,6 @@ void follow_the_max(const SoftmaxVariant& variant, Keys keys, const std::vector<
   }
 }
 
-double sink_weight(const SoftmaxVariant& variant, double m) {
-  if (!variant.sink) return 0;
-  const double difference = *variant.sink - m;
-  return variant.differences ? stored_weight(variant, difference) : std::exp(difference);
-}
-
 /// Rounds l and P if they are stored; returns the divisor of O.
 double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::vector<double>& e, Uncertain& uncertain) {
   if (variant.exponentials) {
@@ -369,6 +363,12 @@ void products(const VariantHead& head, int row, std::vector<double>& out) {
 StoredSum stored_sum(const Format& format, double l, double squares) {
   const double unsure = sum_error * unit * l + epsilon(format) * std::sqrt(squares);
   return {round(format, l), (round(format, l + unsure) - round(format, l - unsure)) / l};
+}
+
+double sink_weight(const SoftmaxVariant& variant, double m) {
+  if (!variant.sink) return 0;
+  const double difference = *variant.sink - m;
+  return variant.differences ? stored_weight(variant, difference) : std::exp(difference);
 }
 
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {

@@ -144,6 +144,9 @@ StoredSum stored_sum(const Format& format, double l, double squares);
 /// q.k of `row` with every key.
 void products(const VariantHead& head, int row, std::vector<double>& out);
 
+/// exp(sink - m); 0 without a sink.
+double sink_weight(const SoftmaxVariant& variant, double m);
+
 /// S of the row, n_k values; hidden keys have 0.
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row);
 /// Same if the row saw every key.
