@@ -84,9 +84,8 @@ inline Keys visible_keys(const Problem& p, int row) {
 }
 /// True if query `row` sees the key.
 inline bool sees_key(const Problem& p, int row, int key) {
-  const Keys keys = visible_keys(p, row);
   const MaskView mask = mask_view(p);
-  return key >= keys.first && key < keys.end && (mask.terms == nullptr || !mask.drops(row, key));
+  return visible_keys(p, row).contains(key) && (mask.terms == nullptr || !mask.drops(row, key));
 }
 /// True if every query sees every key.
 inline bool sees_all(const Problem& p) { return p.mask.kind == Mask::Kind::none && mask_view(p).rows == nullptr; }

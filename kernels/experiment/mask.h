@@ -40,6 +40,8 @@ constexpr int key_within(int key, int n) { return key < 0 ? 0 : (key < n ? key :
 struct Keys {
   int first = 0, end = 0;
   constexpr bool empty() const { return end <= first; }
+  constexpr bool contains(int key) const { return first <= key && key < end; }
+  friend constexpr bool operator==(const Keys&, const Keys&) = default;
 };
 constexpr Keys visible_keys(const Mask& mask, int row, int n) {
   using M = Mask::Kind;

@@ -82,7 +82,7 @@ class ForeignKeys {
     for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)]);
     Equation e{.row = row, .y = std::vector<double>(at(columns_))};
     for (int j = keys.first; j < keys.end; ++j) {
-      if (j >= without_.first && j < without_.end) continue;
+      if (without_.contains(j)) continue;
       const double P = std::exp(s[at(j)] - m), *v = &wrong_.head()->v[at(j) * at(columns_)];
       e.l += P;
       for (int c = 0; c < columns_; ++c) e.y[at(c)] -= P * v[c];

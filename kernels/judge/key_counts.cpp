@@ -39,8 +39,6 @@ RowWeights row_weights(const VariantHead& head, const SoftmaxVariant& right, int
   return w;
 }
 
-bool sees(const Keys& keys, int j) { return j >= keys.first && j < keys.end; }
-
 /// Keys with one common count, either if visible or if hidden: one unknown of the fit.
 struct Part {
   std::vector<int> keys;
@@ -70,7 +68,7 @@ class CountFit {
     }
     for (std::size_t p = 0; p < parts_.size(); ++p)
       for (const int j : parts_[p].keys) {
-        if (sees(w.visible, j) == parts_[p].hidden) continue;
+        if (w.visible.contains(j) == parts_[p].hidden) continue;
         for (int c = 0; c < columns; ++c)
           slopes[p * at(columns) + at(c)] += w.e[at(j)] / l * ((in_O_ ? value(j, c) : 0) - (in_l_ ? o[c] : 0));
       }
@@ -301,14 +299,12 @@ NamedSlip count_fit(const WrongOutput& wrong) {
     for (const KeyCounts& counts : fitted_counts(wrong, where)) {
       MistakenKernel kernel = wrong.right_kernel();
       const auto counted = [right = wrong.right().keys, counts](Counted alone, int row, int key, double e) {
-        const Keys keys = right(row);
-        const bool sees = key >= keys.first && key < keys.end;
+        const bool sees = right(row).contains(key);
         if (counts.where != Counted::everywhere && counts.where != alone) return sees ? e : 0;
         return e * (sees ? counts.visible : counts.hidden)[at(key)];
       };
       kernel.sees = [counts, right = wrong.right().keys](int row, int key) {
-        const Keys keys = right(row);
-        return (key >= keys.first && key < keys.end) || counts.hidden[at(key)] != 0;
+        return right(row).contains(key) || counts.hidden[at(key)] != 0;
       };
       kernel.in_O = [counted](int row, int key, double e) { return counted(Counted::in_O, row, key, e); };
       kernel.in_l = [counted](int row, int key, double e) { return counted(Counted::in_l, row, key, e); };

@@ -133,7 +133,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
     wrong.check();
     const Keys right = wrong.right().keys(row),
                found = RunningSums(wrong, {wrong.head().get()}, row).nearest({0, n_k}, {0, n_k});
-    if (right.empty() || (found.first == right.first && found.end == right.end)) continue;
+    if (right.empty() || found == right) continue;
     for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
       for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end)) {
         const std::string text = first.text + (first.text.empty() || end.text.empty() ? "" : ", and ") + end.text;
@@ -160,10 +160,7 @@ NamedSlip local_masks(const WrongOutput& wrong) {
   for (int splits = 2; splits <= 16; splits *= 2) {
     const int length = (n_k + splits - 1) / splits;
     MistakenKernel kernel = wrong.right_kernel();
-    kernel.sees = [right = wrong.right().keys, length](int row, int j) {
-      const Keys keys = right(row);
-      return j % length >= keys.first && j % length < keys.end;
-    };
+    kernel.sees = [right = wrong.right().keys, length](int row, int j) { return right(row).contains(j % length); };
     if (NamedSlip slip =
             wrong.named_in_rows(Kind::mask, "a mask by the local positions of each of " + std::to_string(splits) + " splits",
                                 wrong.rows_of(kernel)))

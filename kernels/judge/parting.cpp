@@ -27,8 +27,8 @@ std::vector<Keys> masked_otherwise(Problem p, const Mask& mask, int row) {
   const Keys right = visible_keys(p, row);
   p.mask = mask;
   const Keys other = visible_keys(p, row);
+  if (right == other) return {};
   const int first = right.first != other.first ? std::min(right.first, other.first) : std::min(right.end, other.end);
-  if (right.first == other.first && right.end == other.end) return {};
   return {{first, first + 1}};
 }
 

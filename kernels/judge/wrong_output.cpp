@@ -23,7 +23,7 @@ Weights weights_of(const MistakenKernel& kernel, int row) {
   double m = -infinity;
   for (int j = 0; j < n_k; ++j) {
     if (kernel.score) w.s[at(j)] = kernel.score(row, j, w.s[at(j)]);
-    if (kernel.sees ? !kernel.sees(row, j) : j < visible.first || j >= visible.end) w.s[at(j)] = -infinity;
+    if (kernel.sees ? !kernel.sees(row, j) : !visible.contains(j)) w.s[at(j)] = -infinity;
     m = std::max(m, w.s[at(j)]);
   }
   w.any = m > -infinity;

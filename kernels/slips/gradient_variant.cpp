@@ -340,8 +340,7 @@ PairNumbers pairs_of(const GradientOperands& x, const GradientVariant& v, int fi
   const Scores scores(v);
   for (int other = 0; other < count; ++other) {
     const int row = is_query ? fixed : other, key = is_query ? other : fixed;
-    const Keys keys = v.keys(row);
-    if (key < keys.first || key >= keys.end) continue;
+    if (!v.keys(row).contains(key)) continue;
     double s = 0, dp = 0;
     for (int c = 0; c < shape.d; ++c) s += row_of(x.tensors->q, row, shape.d)[c] * row_of(x.tensors->k, key, shape.d)[c];
     for (int c = 0; c < shape.d_v; ++c) dp += row_of(*x.d_o, row, shape.d_v)[c] * row_of(x.tensors->v, key, shape.d_v)[c];

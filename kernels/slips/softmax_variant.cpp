@@ -115,7 +115,7 @@ void to_finite_scores(const VariantHead& head, const SoftmaxVariant& variant, in
   const int n_k = static_cast<int>(s.size());
   to_scores(head, variant, row, {0, n_k}, s, nullptr);
   for (int j = 0; j < n_k; ++j)
-    if (j < visible.first || j >= visible.end || is_dropped(term_of(variant, row, j))) {
+    if (!visible.contains(j) || is_dropped(term_of(variant, row, j))) {
       double& x = s[at(j)];
       x = *variant.hidden_score + (variant.adds_hidden ? x : 0);
     }
