@@ -195,14 +195,10 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   RowStates<double> states;
   run(j, rows, nullptr, stop, &states);
   LseRows found{.lse = log_sum_exps(j, rows, states), .max = states.m, .error = {}};
-  const std::vector<double> lengths = row_lengths(inputs.q, problem.d);
+  const std::vector<double> largest = largest_scores(problem, inputs);
   const double unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
-  const double longest = longest_of(row_lengths(inputs.k, problem.d));
-  for (std::size_t i = 0; i < found.lse.size(); ++i) {
-    const double score =
-        std::abs(scale_of(problem)) * lengths[i] * longest + std::abs(problem.alibi) * std::max(problem.n, key_count(problem));
-    found.error.push_back(unit * (4 + score + (std::isfinite(found.lse[i]) ? std::abs(found.lse[i]) : 0)));
-  }
+  for (std::size_t i = 0; i < found.lse.size(); ++i)
+    found.error.push_back(unit * (4 + largest[i] + (std::isfinite(found.lse[i]) ? std::abs(found.lse[i]) : 0)));
   return found;
 }
 

@@ -132,17 +132,10 @@ class RivalRuns {
   }
 
   void find_expectations() {
-    double longest_k = 0;
-    for (int j = 0; j < key_count(problem_); ++j)
-      if (const double* const k = &inputs_.k[at(j) * at(problem_.d)]; all_finite(k, problem_.d))
-        longest_k = std::max(longest_k, length_of(k, problem_.d));
+    const std::vector<double> largest = largest_scores(problem_, inputs_);
     const double of_P = std::max(epsilon(claim_.format) / 2, unit);
     for (int i = 0; i < problem_.n; ++i) {
-      const double* const q = &inputs_.q[at(i) * at(problem_.d)];
-      const double length = all_finite(q, problem_.d) ? length_of(q, problem_.d) : 0;
-      const double score = std::abs(scale_of(problem_)) * length * longest_k +
-                           std::abs(problem_.alibi) * std::max(problem_.n, key_count(problem_)) +
-                           term_size(mask_view(problem_), i, visible_keys(problem_, i));
+      const double score = largest[at(i)] + term_size(mask_view(problem_), i, visible_keys(problem_, i));
       found_.at_first_sight.push_back(of_P + unit * (4 + score));
       found_.digits_left &= unit * score < 0.125;
     }

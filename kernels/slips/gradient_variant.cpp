@@ -267,7 +267,8 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
 GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, const GradientRounding& rounding,
                            const StopSign& stop) {
   const AttentionShape shape = x.shape();
-  const double longest_k = longest_of(x.k_length), of_P = std::max(epsilon(rounding.format) / 2, of_sums);
+  const double of_P = std::max(epsilon(rounding.format) / 2, of_sums);
+  const std::vector<double> largest = largest_scores(problem, *x.tensors);
   const auto n = at(shape.n);
   GradientRows r{.o = {shape.n, shape.d_v, std::vector<double>(n * at(shape.d_v))},
                  .max = std::vector<double>(n, -infinity),
@@ -296,8 +297,7 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
              o);
-    const double score = std::abs(scale_of(problem)) * x.q_length[at(i)] * longest_k +
-                         std::abs(problem.alibi) * std::max(shape.n, shape.n_k) + term_size(mask_view(problem), i, keys);
+    const double score = largest[at(i)] + term_size(mask_view(problem), i, keys);
     double delta = 0, stored = 0, length = 0;
     for (int c = 0; c < shape.d_v; ++c) {
       const double d_o = row_of(*x.d_o, i, shape.d_v)[c];

@@ -79,6 +79,13 @@ void add_times(const double* x, const double* factor, int rows, int columns, dou
     for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
 }
 
+/// Euclidean norm.
+double length_of(const double* x, int count) {
+  double square = 0;
+  for (int c = 0; c < count; ++c) square += x[c] * x[c];
+  return std::sqrt(square);
+}
+
 const double* query_of(const VariantHead& head, int row) {
   return head.q.data() + static_cast<std::ptrdiff_t>(row) * head.shape.d;
 }
@@ -301,23 +308,18 @@ void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, d
 
 }  // namespace
 
-double length_of(const double* x, int count) {
-  double square = 0;
-  for (int c = 0; c < count; ++c) square += x[c] * x[c];
-  return std::sqrt(square);
-}
-
 std::vector<double> row_lengths(const std::vector<double>& x, int columns) {
   std::vector<double> lengths;
   for (std::size_t i = 0; i < x.size(); i += at(columns)) lengths.push_back(length_of(x.data() + i, columns));
   return lengths;
 }
 
-double longest_of(const std::vector<double>& lengths) {
-  double longest = 0;
-  for (const double length : lengths)
-    if (std::isfinite(length)) longest = std::max(longest, length);
-  return longest;
+std::vector<double> largest_scores(const Problem& p, const Tensors& inputs) {
+  std::vector<double> scores = row_lengths(inputs.q, p.d);
+  const double longest_k = largest_finite(row_lengths(inputs.k, p.d));
+  for (double& x : scores)
+    x = std::abs(scale_of(p)) * (std::isfinite(x) ? x : 0) * longest_k + std::abs(p.alibi) * std::max(p.n, key_count(p));
+  return scores;
 }
 
 std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns) {

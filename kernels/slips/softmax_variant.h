@@ -20,12 +20,10 @@ namespace attoscope {
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 inline double square(double x) { return x * x; }
-/// Euclidean norm.
-double length_of(const double* x, int count);
-/// The same of each row of `columns` numbers.
+/// Euclidean norm of each row of `columns` numbers.
 std::vector<double> row_lengths(const std::vector<double>& x, int columns);
-/// The largest finite length, or 0: keys that no query sees may be infinite or NaN.
-double longest_of(const std::vector<double>& lengths);
+/// For each query a bound of its scores, apart from a mask tensor's terms; rows that are not finite count as 0.
+std::vector<double> largest_scores(const Problem& problem, const Tensors& inputs);
 /// A rows x columns matrix, column by column.
 std::vector<double> by_columns(const std::vector<double>& x, int rows, int columns);
 
