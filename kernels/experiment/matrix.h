@@ -27,6 +27,11 @@ inline double largest_finite(const std::vector<double>& x) {
   return most;
 }
 
+/// True if no number is NaN or infinite.
+inline bool all_finite(const std::vector<double>& x) {
+  return std::ranges::all_of(x, [](double y) { return std::isfinite(y); });
+}
+
 /// Row-major matrix of double; values of a float computation are held exactly.
 struct Matrix {
   int rows = 0, cols = 0;

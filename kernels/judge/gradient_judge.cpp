@@ -16,9 +16,9 @@ std::ptrdiff_t count_wrong(const std::vector<TensorJudgement>& tensors) {
   return std::ranges::count_if(tensors, [](const TensorJudgement& t) { return !t.found.rounded; });
 }
 
-bool all_finite(const GroupGradients& x) {
-  const auto finite = [](const Matrix& m) { return std::ranges::all_of(m.values, [](double y) { return std::isfinite(y); }); };
-  return finite(x.dk) && finite(x.dv) && std::ranges::all_of(x.heads, [&](const ExactGradients& h) { return finite(h.dq); });
+bool is_finite(const GroupGradients& x) {
+  const auto is_dq_finite = [](const ExactGradients& h) { return all_finite(h.dq.values); };
+  return all_finite(x.dk.values) && all_finite(x.dv.values) && std::ranges::all_of(x.heads, is_dq_finite);
 }
 
 /// delta computed from the given O.
@@ -67,7 +67,7 @@ GroupJudgement judged_group(const JudgedGradients& given, const Options& options
   double least = 0;
   each_form(given, stop, [&](const GradientGroup& group, const std::string& as, const std::vector<RivalError>& rivals) {
     const bool is_usual = as.empty();
-    if (!all_finite(group.golden())) {
+    if (!is_finite(group.golden())) {
       if (is_usual) judged.incomparable = "the gradient of its Q, K, V and dO is NaN or infinite even in fp64";
       return is_usual;
     }

@@ -133,11 +133,7 @@ std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged&
 }
 
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {
-  const Tensors& t = *output.problem.input.tensors;
-  const auto all_finite = [](const std::vector<double>& x) {
-    return std::ranges::all_of(x, [](double y) { return std::isfinite(y); });
-  };
-  if ((all_finite(t.q) && all_finite(t.k) && all_finite(t.v)) || !judged.head.incomparable.empty()) return {};
+  if (judged.tolerance.inputs_finite || !judged.head.incomparable.empty()) return {};
   return NonfinitePlaces(output, judged).slip();
 }
 

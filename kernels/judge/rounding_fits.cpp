@@ -244,7 +244,7 @@ class ExponentialFit {
         }
     }
     a_ = solved(std::move(square), std::move(along));
-    return std::ranges::all_of(a_, [](double x) { return std::isfinite(x); });
+    return all_finite(a_);
   }
 
   std::string text() const {

@@ -25,11 +25,6 @@ std::vector<int> spread_rows(std::int64_t n) {
   return rows;
 }
 
-bool all_finite(const double* x, int count) {
-  return std::all_of(x, x + count, [](double y) { return std::isfinite(y); });
-}
-bool all_finite(const std::vector<double>& x) { return all_finite(x.data(), static_cast<int>(x.size())); }
-
 /// Runs rivals in the working type T.
 template <class T>
 class RivalRuns {
