@@ -7,6 +7,7 @@
 #include "kernels/backward/backward.h"
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/wrong_output.h"
 #include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
@@ -93,13 +94,6 @@ void add_terms(Sums& sums, std::size_t place, int columns, int block, const std:
     for (int x = first; x < end; ++x)
       for (int c = 0; c < columns; ++c) sums.up_to[b][place + at(c)] += terms[at(x)] * numbers[at(x) * at(columns) + at(c)];
   }
-}
-
-std::vector<int> spread_of(const std::vector<int>& rows) {
-  if (static_cast<int>(rows.size()) <= most_samples) return rows;
-  std::vector<int> chosen;
-  for (std::size_t k = 0; k < most_samples; ++k) chosen.push_back(rows[(2 * k + 1) * rows.size() / (2 * most_samples)]);
-  return chosen;
 }
 
 /// The run of blocks whose sum is nearest to the error or to its negative.
@@ -350,7 +344,7 @@ std::optional<CountedRun> counted_run(const GradientGroup& group, const TensorJu
   const AttentionShape s = group.shape();
   const int count = of_keys ? s.n_k : s.n, columns = of_dv ? s.d_v : s.d;
   const int block = smallest_block * ((count - 1) / (smallest_block * most_blocks) + 1), blocks = (count - 1) / block + 1;
-  const std::vector<int> rows = spread_of(wrong.found.wrong_rows);
+  const std::vector<int> rows = spread_of(wrong.found.wrong_rows, most_samples);
   const Matrix& right = group.golden().of(wrong.tensor, wrong.head);
   const std::vector<double>& values = group.given().numbers_of(wrong.tensor, wrong.head);
   Sums sums;

@@ -263,11 +263,8 @@ class CountFits {
 /// Runs of keys with wrong counts.
 std::vector<Keys> miscounted(const KeyCounts& counts) {
   std::vector<Keys> runs;
-  for (int j = 0; at(j) < counts.visible.size(); ++j) {
-    if (counts.visible[at(j)] == 1 && counts.hidden[at(j)] == 0) continue;
-    if (runs.empty() || runs.back().end != j) runs.push_back({j, j});
-    runs.back().end = j + 1;
-  }
+  for (int j = 0; at(j) < counts.visible.size(); ++j)
+    if (counts.visible[at(j)] != 1 || counts.hidden[at(j)] != 0) add_key(runs, j);
   return runs;
 }
 

@@ -87,11 +87,7 @@ class NonfinitePlaces {
 
   std::vector<Keys> runs() const {
     std::vector<Keys> all;
-    for (const int key : hidden_)
-      if (!all.empty() && all.back().end == key)
-        ++all.back().end;
-      else
-        all.push_back({key, key + 1});
+    for (const int key : hidden_) add_key(all, key);
     return all;
   }
 

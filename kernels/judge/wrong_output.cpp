@@ -53,6 +53,18 @@ std::string rows_text(const std::vector<int>& rows) {
   return std::to_string(count) + " rows, the first " + std::to_string(rows.front());
 }
 
+std::vector<int> spread_of(const std::vector<int>& rows, int count) {
+  const std::size_t all = rows.size(), most = std::min(all, at(count));
+  std::vector<int> chosen;
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(rows[(2 * i + 1) * all / (2 * most)]);
+  return chosen;
+}
+
+void add_key(std::vector<Keys>& runs, int key) {
+  if (runs.empty() || runs.back().end != key) runs.push_back({key, key});
+  runs.back().end = key + 1;
+}
+
 std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
   const std::size_t n = b.size();
   double largest = 0;
@@ -81,13 +93,6 @@ WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const
     : output_(output), judged_(judged), result_(result), heads_(heads), options_(&options) {
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[at(i)] > 1) wrong_.push_back(i);
-}
-
-std::vector<int> WrongOutput::some(int count) const {
-  const std::size_t all = wrong_.size(), most = std::min(all, at(count));
-  std::vector<int> rows;
-  for (std::size_t i = 0; i < most; ++i) rows.push_back(wrong_[(2 * i + 1) * all / (2 * most)]);
-  return rows;
 }
 
 bool WrongOutput::is_wrong(int row, int c) const {

@@ -27,6 +27,12 @@ struct MistakenKernel {
 /// Text of rows: "rows 64 to 127", "rows 16 to 31 of every 64".
 std::string rows_text(const std::vector<int>& rows);
 
+/// At most `count` of the rows, evenly spread.
+std::vector<int> spread_of(const std::vector<int>& rows, int count);
+
+/// Adds a key behind the last of `runs`, or to it.
+void add_key(std::vector<Keys>& runs, int key);
+
 /// Solves A x = b by Cholesky decomposition. A is n x n, symmetric and positive; only its lower triangle is read, and its
 /// diagonal is slightly increased. An unknown that A does not determine becomes 0.
 std::vector<double> solved(std::vector<double> a, std::vector<double> b);
@@ -57,7 +63,7 @@ class WrongOutput {
   const double* golden_row(int row) const { return golden().values.data() + at(row) * at(golden().cols); }
   /// Rows with an element beyond its tolerance; `some`: at most `count` of them, evenly spread.
   const std::vector<int>& wrong() const { return wrong_; }
-  std::vector<int> some(int count) const;
+  std::vector<int> some(int count) const { return spread_of(wrong_, count); }
   bool is_wrong(int row, int c) const;
   void check() const;
 
