@@ -169,9 +169,10 @@ NamedSlip local_masks(const WrongOutput& wrong) {
   return {};
 }
 
-/// A replacement of K or V of some keys.
+/// A replacement of K or V of some keys, and its text.
 struct KeyChange {
   Keys keys;
+  std::string text;
   int from = 0;  ///< first key of the run that replaces them; negative: zeros
   bool k = false, v = false, moves_P = false;
   double times = 1;  ///< factor of the scores
@@ -257,21 +258,23 @@ class KeyChanges {
     return wrong_.rows_of(wrong_.kernel_of(std::move(t)));
   }
 
-  NamedSlip tried(const KeyChange& x, Kind kind, const std::string& text) const {
-    return may_be(x) ? with_keys(wrong_.named_in_rows(kind, text, rows_of(x)), {x.keys}) : std::nullopt;
+  NamedSlip first_of(const std::vector<KeyChange>& changes) const {
+    for (const KeyChange& x : changes) {
+      if (!may_be(x)) continue;
+      const Kind kind = x.times == 1 ? Kind::place : Kind::scale;
+      if (NamedSlip slip = with_keys(wrong_.named_in_rows(kind, x.text, rows_of(x)), {x.keys})) return slip;
+    }
+    return {};
   }
 
   NamedSlip of_run(Keys keys, int tile) const {
     const std::string run = run_of_keys(keys);
     if (NamedSlip slip =
-            tried({.keys = keys, .times = 1 / scale_}, Kind::scale, "the scale is missing for the scores of " + run))
-      return slip;
-    if (NamedSlip slip =
-            tried({.keys = keys, .times = scale_}, Kind::scale, "the scale is applied twice to the scores of " + run))
-      return slip;
-    if (NamedSlip slip = tried({.keys = keys, .from = -1, .k = true}, Kind::place, "K of " + run + " is 0")) return slip;
-    if (NamedSlip slip = tried({.keys = keys, .from = -1, .v = true}, Kind::place, "V of " + run + " is 0")) return slip;
-    if (NamedSlip slip = tried({.keys = keys, .from = -1, .k = true, .v = true}, Kind::place, "K and V of " + run + " are 0"))
+            first_of({{.keys = keys, .text = "the scale is missing for the scores of " + run, .times = 1 / scale_},
+                      {.keys = keys, .text = "the scale is applied twice to the scores of " + run, .times = scale_},
+                      {.keys = keys, .text = "K of " + run + " is 0", .from = -1, .k = true},
+                      {.keys = keys, .text = "V of " + run + " is 0", .from = -1, .v = true},
+                      {.keys = keys, .text = "K and V of " + run + " are 0", .from = -1, .k = true, .v = true}}))
       return slip;
     const bool many = n_k_ / tile > 64;
     for (int from = many ? std::max(0, keys.first - tile) : 0; from < (many ? std::min(n_k_, keys.end + tile) : n_k_);
@@ -284,15 +287,13 @@ class KeyChanges {
   NamedSlip of_source(Keys keys, int from, const std::string& run) const {
     if (from + keys.end - keys.first > n_k_) return {};
     const std::string other = run_of_keys({from, from + keys.end - keys.first});
-    if (NamedSlip slip = tried({.keys = keys, .from = from, .k = true}, Kind::place, "K of " + run + " is that of " + other))
-      return slip;
-    if (NamedSlip slip = tried({.keys = keys, .from = from, .v = true}, Kind::place, "V of " + run + " is that of " + other))
-      return slip;
-    if (NamedSlip slip = tried({.keys = keys, .from = from, .k = true, .v = true}, Kind::place,
-                               "K and V of " + run + " are those of " + other))
-      return slip;
-    if (wrong_.problem().mask.kind != M::none) return {};
-    return tried({.keys = keys, .from = from, .moves_P = true}, Kind::place, "P of " + run + " is that of " + other);
+    std::vector<KeyChange> changes{
+        {.keys = keys, .text = "K of " + run + " is that of " + other, .from = from, .k = true},
+        {.keys = keys, .text = "V of " + run + " is that of " + other, .from = from, .v = true},
+        {.keys = keys, .text = "K and V of " + run + " are those of " + other, .from = from, .k = true, .v = true}};
+    if (wrong_.problem().mask.kind == M::none)
+      changes.push_back({.keys = keys, .text = "P of " + run + " is that of " + other, .from = from, .moves_P = true});
+    return first_of(changes);
   }
 
   const WrongOutput& wrong_;
