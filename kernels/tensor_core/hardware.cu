@@ -121,6 +121,11 @@ void run_in_slices(const HardwareLaunch& x, const OnDevice& operands, const Stre
   });
 }
 
+void load_file_of_kernel(int gpu, const HardwareKernel& kernel) {
+  use_device(gpu);
+  load_file_of(kernel.function);
+}
+
 /// A launch with N(0,1) inputs, the same in every head.
 HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format& format, const HardwareTile& tile) {
   const Problem problem{.n = n, .d = d, .mask = {.kind = causal ? Mask::Kind::causal : Mask::Kind::none}};
@@ -137,20 +142,9 @@ HardwareLaunch normal_launch(int n, int d, int heads, bool causal, const Format&
 
 }  // namespace
 
-void hardware_code_bf16(int gpu) {
-  use_device(gpu);
-  load_file_of(bf16_kernel(64, {64, 64}).function);
-}
-
-void hardware_code_fp16(int gpu) {
-  use_device(gpu);
-  load_file_of(fp16_kernel(64, {64, 64}).function);
-}
-
-void hardware_code_e4m3(int gpu) {
-  use_device(gpu);
-  load_file_of(e4m3_kernel(64, {64, 64}).function);
-}
+void hardware_code_bf16(int gpu) { load_file_of_kernel(gpu, bf16_kernel(64, {64, 64})); }
+void hardware_code_fp16(int gpu) { load_file_of_kernel(gpu, fp16_kernel(64, {64, 64})); }
+void hardware_code_e4m3(int gpu) { load_file_of_kernel(gpu, e4m3_kernel(64, {64, 64})); }
 
 std::vector<std::vector<float>> hardware_outputs(const HardwareLaunch& x, int runs, int device, const StopSign& stop,
                                                  const HardwareCuts& cuts) {
