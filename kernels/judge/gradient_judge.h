@@ -91,7 +91,7 @@ std::vector<SinkGradient> sink_gradients(const JudgedGradients& given, const Opt
 void find_gradient_slips(const JudgedGradients& given, GroupJudgement& judged, const Options& options = {},
                          const GroupJudgement& like = {});
 
-/// The step that the wrong tensors point to: "dQ and dK are wrong and dV is not: P and L are right, delta, dP or dS is wrong";
+/// The step that the wrong tensors point to: "dQ and dK are wrong and dV is not: P and L are right, look at delta, dP or dS.";
 /// "" if nothing is wrong. Ignores dSink.
 std::string narrowed_cause(const GroupJudgement& judged);
 

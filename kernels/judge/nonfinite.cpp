@@ -93,14 +93,10 @@ class NonfinitePlaces {
 
   /// Golden with the leaked NaN.
   ExpectedRow with_leaks() const {
-    const auto rows = std::make_shared<std::vector<double>>(golden().values);
-    const int columns = golden().cols;
-    for (std::size_t i = 0; i < rows->size(); ++i)
-      if (std::isnan(o_[i])) (*rows)[i] = o_[i];
-    return [rows, columns](int row, double* out) {
-      std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);
-      return true;
-    };
+    const auto leaking = std::make_shared<Matrix>(golden());
+    for (std::size_t i = 0; i < o_.size(); ++i)
+      if (std::isnan(o_[i])) leaking->values[i] = o_[i];
+    return rows_of_matrix(leaking);
   }
 
   const Problem& problem_;

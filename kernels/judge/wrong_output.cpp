@@ -164,11 +164,11 @@ MistakenKernel WrongOutput::kernel_with(TensorsPart part, std::vector<double> nu
 }
 
 /// True if the remaining error in the wrong rows is small compared with the output and with the error.
-bool WrongOutput::leaves_little(const std::vector<double>& expected) const {
+bool WrongOutput::leaves_little(const Matrix& expected) const {
   double square = 0, error = 0, left = 0;
   for (const int row : wrong_)
     for (int c = 0; c < golden().cols; ++c) {
-      const double o = output(row)[c], x = expected[at(row) * at(golden().cols) + at(c)];
+      const double o = output(row)[c], x = expected(row, c);
       if (!std::isfinite(o) || !std::isfinite(x)) continue;
       square += o * o, error += std::pow(o - golden_row(row)[c], 2), left += std::pow(o - x, 2);
     }
@@ -179,18 +179,14 @@ std::optional<Slip> WrongOutput::named(Slip::Kind kind, const std::string& text,
   for (const int row : some(3))
     if (!fits(row, expected)) return {};
   const int columns = golden().cols;
-  const auto rows = std::make_shared<std::vector<double>>(values().size());
+  const auto rows = std::make_shared<Matrix>(Matrix{golden().rows, columns, std::vector<double>(values().size())});
   const RoundedRow kept = [&](int row, double* out, double* slack) {
     expected(row, out, slack);
-    std::copy_n(out, columns, rows->data() + at(row) * at(columns));
+    std::copy_n(out, columns, &rows->values[at(row) * at(columns)]);
   };
   const double ratio = ratio_to(output_, judged_, as_stored(kept), *options_);
   if (!std::isfinite(ratio) || !leaves_little(*rows)) return {};
-  const ExpectedRow rows_of_slip = [rows, columns](int row, double* out) {
-    std::copy_n(rows->begin() + static_cast<std::ptrdiff_t>(row) * columns, columns, out);
-    return true;
-  };
-  return Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_slip};
+  return Slip{.kind = kind, .text = text, .ratio = ratio, .output = rows_of_matrix(rows)};
 }
 
 std::optional<Slip> WrongOutput::named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const {

@@ -87,7 +87,7 @@ class WrongOutput {
   std::optional<Slip> named_in_rows(Slip::Kind kind, const std::string& text, const RoundedRow& expected) const;
 
  private:
-  bool leaves_little(const std::vector<double>& expected) const;
+  bool leaves_little(const Matrix& expected) const;
   /// Adds to the slack the rounding error of storage where `expected` is larger than golden.
   RoundedRow as_stored(const RoundedRow& expected) const;
 

@@ -28,11 +28,7 @@ class SlipFinder {
     // rows for a first look at suspects, and rows for the check
     const std::vector<int> some = errors_.chosen(std::clamp((1 << 17) / key_count(e_.problem), 8, 32)),
                            many = errors_.chosen(std::clamp((1 << 20) / key_count(e_.problem), 32, 1024));
-    const ExpectedRow golden = [this](int row, double* out) {
-      std::copy_n(&r_.golden->values[at(row) * at(r_.golden->cols)], r_.golden->cols, out);
-      return true;
-    };
-    const Fit nothing = errors_.fit(golden, some);
+    const Fit nothing = errors_.fit(rows_of_matrix(r_.golden), some);
     const std::vector<Suspect> all = suspects(many);
     std::vector<Tried> tries(all.size());
     parallel_for_single(std::size_t{0}, all.size(), [&](std::size_t i) { tries[i] = tried(all[i], some, many, nothing); });
@@ -175,6 +171,13 @@ bool holds(const Format& f, const std::vector<double>& x) {
 }
 
 }  // namespace
+
+ExpectedRow rows_of_matrix(std::shared_ptr<const Matrix> matrix) {
+  return [m = std::move(matrix)](int row, double* out) {
+    std::copy_n(&m->values[at(row) * at(m->cols)], m->cols, out);
+    return true;
+  };
+}
 
 SlipSearch find_slips(const Result& result, const OtherHeads& heads, const Options& options, const std::string& like) {
   return on_threads(options.threads, [&] { return SlipFinder(result, heads, options, like).find(); });

@@ -19,6 +19,8 @@ inline constexpr char division_without_keys[] = "a division by l = 0 in rows tha
 
 /// Writes the d_v expected values of `row`, NaN if it sees no key. Returns false if they are not known.
 using ExpectedRow = std::function<bool(int row, double* out)>;
+/// The rows of a matrix with all rows of the problem.
+ExpectedRow rows_of_matrix(std::shared_ptr<const Matrix> matrix);
 
 /// A usual mistake of kernels. Kind `format` is a mistake in the question instead: golden was computed from other inputs than
 /// the kernel's.
