@@ -308,7 +308,8 @@ class KeyChanges {
 /// Fits keys of another head after the last key, or before the first.
 NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
   const Tensors& own = wrong.tensors();
-  if (!wrong.others().read || !sees_all(wrong.problem()) || own.n_k > most_keys || wrong.others().count > 64) return {};
+  if (!wrong.others().read || wrong.problem().mask.kind != M::none || own.n_k > most_keys || wrong.others().count > 64)
+    return {};
   const int row = wrong.some(1)[0];
   for (int h = 0; h < wrong.others().count; ++h) {
     if (h == wrong.problem().input.index) continue;

@@ -60,9 +60,10 @@ double alibi_bias(const SoftmaxVariant& variant, int row, int key) {
   return variant.biased ? round(*variant.biased, bias) : bias;
 }
 
-/// Term of the mask tensor for a score.
+/// Term of the mask tensor for a score; 0 for keys behind its last, which are another head's.
 double term_of(const SoftmaxVariant& variant, int row, int key) {
-  return variant.mask && !variant.mask->terms.empty() ? variant.mask->view().term(row, key) : 0;
+  if (!variant.mask || variant.mask->terms.empty() || key >= variant.mask->n_k) return 0;
+  return variant.mask->view().term(row, key);
 }
 bool is_dropped(double term) { return term == -infinity; }
 
