@@ -111,8 +111,9 @@ bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name,
 
 bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
   if (!has_loaded(experiment) || experiment.loaded.values) return true;
-  const auto load = [n = experiment.problem.n, d = value_columns(experiment.problem)](
-                        KernelOutput& read, const ReadWatch& watch) { load_kernel_output(read, n, d, watch); };
+  const auto load = [problem = experiment.problem](KernelOutput& read, const ReadWatch& watch) {
+    load_kernel_output(read, problem, watch);
+  };
   const bool loaded = read_named(outputs_, "o", experiment.loaded, experiment, failure, load);
   if (loaded) unreadable_output_.reset();
   return loaded;
@@ -137,7 +138,7 @@ const ui::OutputFileInfo& InputLoader::describe_output(const KernelOutput& outpu
     output_info_ = {output.file, 0};
     output_digest_ = output.digest;
     try {
-      output_info_.heads = kernel_output_heads(output.file, problem.n, value_columns(problem));
+      output_info_.heads = kernel_output_heads(output.file, problem);
     } catch (const std::exception&) {  // the file was rewritten: it is read again
     }
   }

@@ -63,7 +63,7 @@ JudgedGradients judged_call(const Result& r, const Options& options) {
   if (e.loaded.file.empty()) return g;
   Experiment with_output = with_loaded(e, LoadedPlace::a);
   with_output.backward.on = false;
-  load_kernel_output(with_output.loaded, e.problem.n, value_columns(e.problem));
+  load_kernel_output(with_output.loaded, e.problem);
   g.o = {with_output.loaded.values};
   g.stored_o = format_of_output(with_output.loaded, e.format);
   g.o_is_rounded = judge_experiment(with_output, options).rounded();

@@ -83,7 +83,7 @@ void show_output(ui::Session& session, bool as_b) {
 FileReader::Read Explorer::output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format) {
   return [this, spec, asked, as_b, keeps_format](const ReadWatch& watch) -> FileReader::Then {
     Experiment e = asked;
-    const KernelOutput output = read_kernel_output(spec, e.problem, e.problem.n, value_columns(e.problem), watch);
+    const KernelOutput output = read_kernel_output(spec, e.problem, watch);
     use_kernel_output(e, output, as_b);
     return [this, output, as_b, format = keeps_format ? e.format : format_of_loaded(e)](ui::Session& shown) {
       side_.forget_files();  // the file may have changed
@@ -295,10 +295,9 @@ KernelOutput unread(const KernelOutput& output) { return with_head(with_head(out
 }  // namespace
 
 FileReader::Read Explorer::reread_output(const Experiment& e) {
-  return [this, fresh = unread(e.loaded), n = e.problem.n,
-          d = value_columns(e.problem)](const ReadWatch& watch) -> FileReader::Then {
+  return [this, fresh = unread(e.loaded), problem = e.problem](const ReadWatch& watch) -> FileReader::Then {
     KernelOutput output = fresh;
-    load_kernel_output(output, n, d, watch);
+    load_kernel_output(output, problem, watch);
     return [this, output](ui::Session& shown) {
       KernelOutput& loaded = shown.experiment.loaded;
       if (loaded.file != output.file || loaded.index != output.index || loaded == output) return;

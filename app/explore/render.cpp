@@ -61,7 +61,7 @@ ui::PanelInput input_of(const ui::Session& session, std::shared_ptr<const Result
   if (asked.kind == InputKind::tensors) input.choices.tensors = describe_tensors(asked.file);
   const KernelOutput& output = session.experiment.loaded;
   if (has_loaded(session.experiment))
-    input.choices.output = {output.file, kernel_output_heads(output.file, output.n, output.d)};
+    input.choices.output = {output.file, kernel_output_heads(output.file, session.experiment.problem)};
   if (session.view.workspace == ui::Workspace::sweep) input.sweep = computed_sweep(session);
   if (session.view.workspace == ui::Workspace::model) input.model = computed_model(session);
   if (session.view.workspace == ui::Workspace::train) input.train = computed_training(session);
@@ -198,7 +198,7 @@ std::vector<PagePicture> render_views(std::span<const PageView> views, ui::Theme
 void render(ui::Session session, const WindowPicture& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem);
   load_gradients(e);
   const std::string device = usable_device(session.device).spec;
   const ui::PanelInput input = input_of(session, std::make_shared<const Result>(compute(e, {.device = device})), shot);

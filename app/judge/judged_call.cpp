@@ -64,7 +64,7 @@ std::shared_ptr<const CallFiles> files_of(const Experiment& e) {
   if (!std::ranges::all_of(layers, [&](const CallFiles::Layer& x) { return goes_with(x, layers.front()); })) return nullptr;
   const bool has_outputs = std::ranges::all_of(layers, &CallFiles::Layer::has_output);
   if (e.loaded.file == input.file && has_outputs) return files;
-  return files->take_outputs(outputs_of(e.loaded.file, e.problem.n, value_columns(e.problem))) ? files : nullptr;
+  return files->take_outputs(outputs_of(e.loaded.file, e.problem)) ? files : nullptr;
 }
 
 using Factors = std::vector<double>;
@@ -204,8 +204,10 @@ std::vector<std::string> JudgedFiles::specs_apart() const {
       inputs += (inputs.empty() ? "" : ",") + file;
   const std::string spec = spec_for_window(inputs, false),
                     output = TensorSpec(file_of(sources_.o), {}, {{{}, {}, {}, files_->named_scales()[3]}}).text();
-  const std::vector<CallFiles::Output> outputs = outputs_of(output, shape().n, shape().d_v);
-  const bool found = is_seen_in(spec, 3) && outputs.size() == 1 && outputs.front().shape.count() == heads() &&
+  Problem shown = with_shape({}, shape());
+  shown.input.kind = InputKind::tensors, shown.input.file = spec;
+  const std::vector<CallFiles::Output> outputs = outputs_of(output, shown);
+  const bool found = is_seen_in(spec, 3) && kernel_output_heads(output, shown) == heads() &&
                      outputs.front().part.tensor.tensor.label == files_->tensor(layer(), 3).tensor.label;
   return found ? std::vector{spec, output} : std::vector<std::string>();
 }

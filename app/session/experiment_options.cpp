@@ -214,10 +214,13 @@ void load_kernel(Experiment& e, const ExperimentOptions& x) {
   of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });
   const bool given = e.problem.input.kind == InputKind::tensors;
   const auto said = [&](std::string_view key) { return given || x.find(key) != nullptr; };
-  const int n = said("n") ? e.problem.n : 0, d_v = said("d") || said("d_v") ? value_columns(e.problem) : 0;
-  KernelOutput output = read_kernel_output(kernel_spec(*x.kernel, e.problem.input), e.problem, n, d_v);
+  const bool columns_said = said("d") || said("d_v");
+  Problem asked = e.problem;
+  if (!said("n")) asked.n = 0;
+  if (!columns_said) asked.d = asked.d_v = 0;
+  KernelOutput output = read_kernel_output(kernel_spec(*x.kernel, e.problem.input), asked);
   e.problem.n = output.n;
-  if (d_v == 0) e.problem.d = output.d;
+  if (!columns_said) e.problem.d = output.d;
   use_kernel_output(e, std::move(output), as == "b");
   if (x.find("format") == nullptr) e = with_format(e, format_of_loaded(e));
 }

@@ -206,12 +206,13 @@ class Packer {
       });
     else
       input.file.clear();
-    const int n = read.n, d = value_columns(read);
+    Problem of_output = read;
+    if (all) of_output.n = of_output.d = of_output.d_v = 0;  // other sequences have other sizes
     if (all && e.loaded.file == read.input.file && !e.loaded.file.empty())
       e.loaded.file = e.problem.input.file;
     else
-      pack_output(e.loaded, "o", all && has_loaded(e) ? kernel_output_heads(e.loaded.file) : 1,
-                  [&](KernelOutput& o) { load_kernel_output(o, all ? 0 : n, all ? 0 : d, watch_); });
+      pack_output(e.loaded, "o", all && has_loaded(e) ? kernel_output_heads(e.loaded.file, of_output) : 1,
+                  [&](KernelOutput& o) { load_kernel_output(o, of_output, watch_); });
     for (const bool of_lse : {false, true})
       if (KernelOutput& gradient = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; !gradient.file.empty())
         pack_output(gradient, of_lse ? "dlse" : "do", all ? gradient_heads(gradient.file, read, of_lse) : 1,

@@ -134,9 +134,7 @@ std::vector<KeptSpec> kept_specs(Experiment& e, const ReadWatch& watch) {
   const Problem problem = e.problem;
   if (e.problem.input.kind == InputKind::tensors) all.push_back(kept_input(e.problem.input, watch));
   if (has_loaded(e))
-    all.push_back(kept_output(e.loaded, [problem, watch](KernelOutput& other) {
-      load_kernel_output(other, problem.n, value_columns(problem), watch);
-    }));
+    all.push_back(kept_output(e.loaded, [problem, watch](KernelOutput& other) { load_kernel_output(other, problem, watch); }));
   for (const bool of_lse : {false, true})
     if (KernelOutput& file = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; e.backward.on && !file.file.empty())
       all.push_back(

@@ -304,7 +304,7 @@ Experiment experiment_of(const Sweep& s, std::size_t index) {
   });
   if (of_seeds) e.problem.seed += static_cast<std::uint64_t>(p.seed);
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem);
   validate(e);
   return e;
 }

@@ -510,7 +510,7 @@ std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part,
   for (std::size_t i = 0; store && i < layers_.size(); ++i) {
     HeadShape shape = shape_of(layers_[i], part);
     shape.order = HeadOrder::tokens_first, shape.heads = heads, shape.d = d;
-    all.push_back({{call->tensor(*store, call->sequences[places_[i].index], part), {}, {}}, shape});
+    all.push_back({{call->tensor(*store, call->sequences[places_[i].index], part), tensor.beside, {}}, shape});
   }
   return all;
 }

@@ -68,7 +68,7 @@ std::vector<std::string> changed_tensors(const Experiment& kept, const Experimen
 std::vector<std::string> load_kept(Experiment& e) {
   const Experiment kept = e;
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem.n, value_columns(e.problem));
+  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem);
   load_gradients(e);
   return changed_tensors(kept, e);
 }

@@ -77,6 +77,23 @@ Outputs outputs_of_calls(const TensorSpec& spec) try {
   return {};
 }
 
+/// The calls in an input's files; none if it has no files, or if they cannot be read, which their reader reports.
+std::optional<CallFiles> calls_of(const Input& input) try {
+  if (input.kind != InputKind::tensors || !names_tensor_files(input.file)) return {};
+  return CallFiles(input.file);
+} catch (const std::runtime_error&) {
+  return {};
+}
+
+/// The output of the only call, which may have more columns than V, or those of its sequences; empty if it does not fit.
+Outputs output_of_call(const CallPart& part, const CallFiles& call) {
+  const CallFiles::Layer& layer = call.layers().front();
+  Outputs found = call.like(part, 0, layer.q.heads, layer.v.d);
+  if (!found.empty() || part.tensor.tensor.shape.empty()) return found;
+  const auto columns = static_cast<int>(std::min<std::uint64_t>(part.tensor.tensor.shape.back(), max_d));
+  return call.like(part, 0, layer.q.heads, columns);
+}
+
 /// Index of the first tensor with a usual name of outputs, or of the only one; none: there is no such tensor.
 std::optional<int> usual_output(const TensorSet& set) {
   for (const std::string_view usual : usual_output_names)
@@ -88,8 +105,23 @@ std::optional<int> usual_output(const TensorSet& set) {
   return static_cast<int>(std::ranges::find_if(set.tensors, is_readable) - set.tensors.begin());
 }
 
+/// The outputs in tensor `place` of `count`: of the only call, of layer `place`, or of the problem's sizes.
+Outputs outputs_of_tensor(CallPart part, std::size_t place, std::size_t count, const std::optional<CallFiles>& calls,
+                          const Problem& problem) {
+  if (calls && count == 1)
+    if (Outputs found = output_of_call(part, *calls); !found.empty()) return found;
+  std::optional<HeadShape> shape;
+  if (calls && count == calls->layers().size()) {
+    HeadShape wanted = calls->layers()[place].q;
+    wanted.d = calls->layers()[place].v.d;
+    shape = shape_of_output(part.tensor.tensor, wanted);
+  }
+  if (!shape) shape = shape_of(part.tensor.tensor, problem.n, value_columns(problem));
+  return {{std::move(part), *shape}};
+}
+
 /// Outputs without Q, K and V, in the order of their names; of a single file only the usual one, if there is one.
-Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
+Outputs lone_outputs(const TensorSpec& spec, const Problem& problem) {
   const TensorSet set = open_tensor_set(spec.files());
   const std::optional<int> usual = usual_output(set);
   const bool only_usual = usual && is_single_file(spec.files());
@@ -98,13 +130,15 @@ Outputs lone_outputs(const TensorSpec& spec, int n, int d) {
   if (found.empty())
     throw std::runtime_error(spec.files() + ": has no tensor called o, out, output or attn_out, and not just one");
   const ScaleNames scales(names_of(set), !only_usual && found.size() == 1);
+  const std::optional<CallFiles> calls = calls_of(problem.input);
   Outputs outputs;
-  for (const int i : found) {
-    const NamedTensor& t = readable(set.tensors[static_cast<std::size_t>(i)]);
-    CallPart part{t, tensors_at(set, scales.of(t.name, 3, t.name))};
-    const HeadShape shape = shape_of(t.tensor, n, d);
-    find_scale(part, spec.scales()[3], {3, shape, 1, {}});
-    outputs.push_back({std::move(part), shape});
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const NamedTensor& t = readable(set.tensors[static_cast<std::size_t>(found[i])]);
+    const CallPart part{t, tensors_at(set, scales.of(t.name, 3, t.name))};
+    for (CallFiles::Output& own : outputs_of_tensor(part, i, found.size(), calls, problem)) {
+      find_scale(own.part, spec.scales()[3], {3, own.shape, 1, {}});
+      outputs.push_back(std::move(own));
+    }
   }
   return outputs;
 }
@@ -232,20 +266,20 @@ std::string kernel_output_spec(const KernelOutput& output) {
   return output.file + (names_head ? ":" + std::to_string(output.index) : "");
 }
 
-void load_kernel_output(KernelOutput& output, int n, int d, const ReadWatch& watch) {
+void load_kernel_output(KernelOutput& output, const Problem& problem, const ReadWatch& watch) {
   if (output.file.empty() || output.values) return;
   if (!names_output(output.file))
     throw std::runtime_error("kernel output " + in_quotes(output.file) + " is not understood, expected " +
                              kernel_output_specs());
-  take_head(output, outputs_of(output.file, n, d), n, d, watch);
+  take_head(output, outputs_of(output.file, problem), problem.n, value_columns(problem), watch);
 }
 
-int kernel_output_heads(const TensorSpec& file, int n, int d) { return head_count(outputs_of(file, n, d)); }
+int kernel_output_heads(const TensorSpec& file, const Problem& problem) { return head_count(outputs_of(file, problem)); }
 
-KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n, int d, const ReadWatch& watch) {
+KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, const ReadWatch& watch) {
   KernelOutput output = parse_kernel_output(spec);
-  if (output.file == spec) output.index = usual_head(problem, kernel_output_heads(output.file, n, d));
-  load_kernel_output(output, n, d, watch);
+  if (output.file == spec) output.index = usual_head(problem, kernel_output_heads(output.file, problem));
+  load_kernel_output(output, problem, watch);
   return output;
 }
 
@@ -272,9 +306,9 @@ bool holds_whole_call(const TensorSpec& spec) try {
   return false;
 }
 
-Outputs outputs_of(const TensorSpec& spec, int n, int d) {
+Outputs outputs_of(const TensorSpec& spec, const Problem& problem) {
   Outputs outputs = outputs_of_calls(spec);
-  return outputs.empty() ? lone_outputs(spec, n, d) : outputs;
+  return outputs.empty() ? lone_outputs(spec, problem) : outputs;
 }
 
 KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradient", text, names_gradient); }

@@ -24,18 +24,17 @@ std::string kernel_output_spec(const KernelOutput& output);
 
 /// Reads the file of an output that was named and not yet read: sets values, digest, type and shape. Tensors are called o, out,
 /// output, attn_out or the like, or are the only one of their file; they hold n x d, heads x n x d or n x heads x d, each after
-/// a batch if there is one. n and d: the rows and columns that are wanted, the first d of more columns; 0: as in the file.
-/// Throws std::runtime_error with one sentence that names the file, the tensor, its shape and what was expected, or if `watch`
-/// asks to stop.
-void load_kernel_output(KernelOutput& output, int n = 0, int d = 0, const ReadWatch& watch = {});
+/// a batch if there is one, or all sequences if the problem's input is a packed call. A head has the problem's rows and the
+/// first of its columns; 0 rows or columns: as in the file. Throws std::runtime_error with one sentence that names the file,
+/// the tensor, its shape and what was expected, or if `watch` asks to stop.
+void load_kernel_output(KernelOutput& output, const Problem& problem, const ReadWatch& watch = {});
 
-/// Number of heads of an output whose heads have n x d numbers; 0: as the file has.
-int kernel_output_heads(const TensorSpec& file, int n = 0, int d = 0);
+/// Number of heads of an output.
+int kernel_output_heads(const TensorSpec& file, const Problem& problem);
 
-/// Parses and reads an output for a problem. If `spec` names no head, takes the head of the problem's input, or 0 if the file
-/// does not have it. Throws as `parse_kernel_output` and `load_kernel_output`.
-KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, int n = 0, int d = 0,
-                                const ReadWatch& watch = {});
+/// Parses and reads an output. If `spec` names no head, takes the head of the problem's input, or 0 if the file does not have
+/// it. Throws as `parse_kernel_output` and `load_kernel_output`.
+KernelOutput read_kernel_output(const std::string& spec, const Problem& problem, const ReadWatch& watch = {});
 
 /// Parses the name of a gradient; the file is not opened. Throws as `parse_kernel_output`.
 KernelOutput parse_gradient(const std::string& spec);
@@ -87,8 +86,8 @@ bool holds_kernel_output(const TensorSpec& files);
 /// True if the files have Q, K, V and an output; false if they cannot be read.
 bool holds_whole_call(const TensorSpec& files);
 
-/// All outputs of `spec`, one entry per layer. Throws as `load_kernel_output`.
-std::vector<CallFiles::Output> outputs_of(const TensorSpec& spec, int n, int d);
+/// All outputs of `spec`, one entry per layer or sequence. Throws as `load_kernel_output`.
+std::vector<CallFiles::Output> outputs_of(const TensorSpec& spec, const Problem& problem);
 
 /// Sets the experiment's loaded output, and makes it method b (`as_b`) or a.
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b);

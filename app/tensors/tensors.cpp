@@ -120,7 +120,7 @@ Experiment on_head(Experiment e, const CallFiles& files, int head, bool whole) {
   p.traced_row = std::min(p.traced_row, p.n - 1);
   if (has_loaded(e)) {
     e.loaded = with_head(e.loaded, head);
-    load_kernel_output(e.loaded, p.n, value_columns(p));
+    load_kernel_output(e.loaded, p);
   }
   return e;
 }

@@ -178,7 +178,7 @@ TEST(JudgeLseCommand, ReadsThatOfPackedSequences) {
 TEST(JudgeLseBeside, IsOfTheHeadOfQUnlessItIsNamed) {
   const LseFiles files;
   const auto told = [&](Experiment e, const std::string& output, const std::string& lse) {
-    use_kernel_output(e, read_kernel_output(output, e.problem, e.problem.n, LseFiles::d), false);
+    use_kernel_output(e, read_kernel_output(output, e.problem), false);
     e.loaded.lse = lse;
     return judge_lse_beside(e, judge_experiment(e), {});
   };

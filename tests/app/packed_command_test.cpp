@@ -312,5 +312,22 @@ TEST(PackedCommand, UnusedEntriesAreNotRead) {
   EXPECT_THAT(output_of({"heads", file, "--no-cache"}), HasSubstr("sequence 1, head 1"));
 }
 
+/// An output in a file of its own is split into sequences as Q is. V is the same for all tokens of a sequence, and so is O.
+TEST(PackedCommand, ReadsAnOutputInAFileOfItsOwn) {
+  const TemporaryDirectory scratch;
+  const auto zero = [](int) { return 0; };
+  const auto of_head = [](int i) { return (i < 32 ? 1 : 3) + i / 4 % 2; };
+  const std::string file =
+      scratch.write("call.safetensors", safetensors({counted("q", {6, 2, 4}, zero), counted("k", {6, 2, 4}, zero),
+                                                     counted("v", {6, 2, 4}, of_head), ints("cu_seqlens_q", {0, 4, 6})}));
+  const std::string o = scratch.write("o.safetensors", safetensors({counted("o", {6, 2, 4}, of_head)}));
+  const json heads = json_of({"heads", file, "--kernel", o, "--no-cache"})["heads"];
+  EXPECT_EQ(heads.size(), 4U);
+  for (const json& head : heads) EXPECT_EQ(head["verdict"]["verdict"], "rounded") << head;
+  const json told = json_of({"run", "--input", file + ":3", "--kernel", o});
+  EXPECT_EQ(told["experiment"]["loaded"]["index"], 3);
+  EXPECT_EQ(told["verdict"]["verdict"], "rounded");
+}
+
 }  // namespace
 }  // namespace attoscope::testing::packed_command_test

@@ -121,7 +121,7 @@ void load_kernel_outputs(std::string_view bytes) {
   holds_kernel_output(path);
   for (const int n : {0, 2}) {
     KernelOutput output = parse_kernel_output(path);
-    load_kernel_output(output, n, n);
+    load_kernel_output(output, {.n = n, .d = n});
     expect_that(output.values->size() == static_cast<std::size_t>(output.n) * static_cast<std::size_t>(output.d),
                 "an output of another size than the file says");
   }
@@ -194,7 +194,7 @@ void read_calls(const std::string& spec) {
               "tensors of another size than the file says");
   if (!files.layer_of(last).has_output) return;
   KernelOutput output = parse_kernel_output(spec + ":" + std::to_string(last));
-  load_kernel_output(output, read.n, read.d_v);
+  load_kernel_output(output, {.n = read.n, .d = read.d_v});
   expect_that(std::ranges::equal(*output.values, files.output(last), testing::same<double>),
               "two readers give different outputs");
 }

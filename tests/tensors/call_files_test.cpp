@@ -125,7 +125,7 @@ TEST(CallFiles, TheIndexOfAnInputIsTheHeadOfQ) {
   const Input input = loaded(parse_input(scratch.write("x.safetensors", safetensors(grouped_call("n h d"))) + ":3"));
   EXPECT_EQ(input.tensors->q, expected_head(1, 0, 3));
   EXPECT_EQ(input.tensors->k, expected_head(2, 0, 1));
-  const KernelOutput output = read_kernel_output(input.file, {.input = input, .n = n, .d = d}, n, d);
+  const KernelOutput output = read_kernel_output(input.file, {.input = input, .n = n, .d = d});
   EXPECT_EQ(output.index, 3);
   EXPECT_EQ(*output.values, expected_head(4, 0, 3));
 }
@@ -319,7 +319,7 @@ TEST(CallFiles, Archives) {
   expect_all_heads(CallFiles(file), 1);
   EXPECT_TRUE(holds_whole_call(file));
   EXPECT_THAT(contents_of(file), ::testing::Contains("k: [7, 2, 2] F32"));
-  EXPECT_EQ(*read_kernel_output(file + ":2", {}, n, d).values, expected_head(4, 0, 2));
+  EXPECT_EQ(*read_kernel_output(file + ":2", {.n = n, .d = d}).values, expected_head(4, 0, 2));
 }
 
 TEST(CallFiles, DamagedArchivesAreRefused) {
@@ -374,7 +374,7 @@ TEST(CallFiles, FoldersOfDumpedCalls) {
   EXPECT_EQ(files.output(6), expected_head(4, 0, 2));
   EXPECT_TRUE(holds_whole_call(scratch / "dump"));
   EXPECT_FALSE(is_kernel_output(scratch / "dump"));
-  EXPECT_EQ(*read_kernel_output(scratch / "dump:6", {}, n, d).values, expected_head(4, 0, 2));
+  EXPECT_EQ(*read_kernel_output(scratch / "dump:6", {.n = n, .d = d}).values, expected_head(4, 0, 2));
   EXPECT_TRUE(parse_input(scratch / "dump:6").kind == InputKind::tensors);
 }
 

@@ -111,7 +111,7 @@ void expect_scaled(const CallFiles& files, const Meaning& of_q, const Meaning& o
     EXPECT_EQ(scaled.k, plain_head(1, head / 2, of_kv)) << head;
     EXPECT_EQ(scaled.v, plain_head(2, head / 2, of_kv)) << head;
     EXPECT_EQ(files.output(heads_of_q + head), plain_head(3, head, of_q)) << head;
-    EXPECT_EQ(*read_kernel_output(files.info().file + ":" + std::to_string(heads_of_q + head), {}, n, d).values,
+    EXPECT_EQ(*read_kernel_output(files.info().file + ":" + std::to_string(heads_of_q + head), {.n = n, .d = d}).values,
               files.output(heads_of_q + head));
   }
 }
@@ -394,11 +394,11 @@ TEST(TensorScales, OfTensorsThatAreNamedOneByOne) {
 TEST(TensorScales, OfAnOutputAlone) {
   const TemporaryDirectory scratch;
   const std::string file = scratch.write("o.safetensors", safetensors({tensor_of("o", 3), scale_of("o_scale", {heads_of_q})}));
-  EXPECT_EQ(*read_kernel_output(file + ":2", {}, n, d).values, plain_head(3, 2, meanings(heads_of_q)[2]));
+  EXPECT_EQ(*read_kernel_output(file + ":2", {.n = n, .d = d}).values, plain_head(3, 2, meanings(heads_of_q)[2]));
   const std::string plain = scratch.write("p.safetensors", safetensors({tensor_of("o", 3)})),
                     named = plain + ",o_scale=" + file;
-  EXPECT_EQ(*read_kernel_output(named + ":1", {}, n, d).values, plain_head(3, 1, meanings(heads_of_q)[2]));
-  EXPECT_EQ(*read_kernel_output(plain + ":1", {}, n, d).values, plain_head(3, 1));
+  EXPECT_EQ(*read_kernel_output(named + ":1", {.n = n, .d = d}).values, plain_head(3, 1, meanings(heads_of_q)[2]));
+  EXPECT_EQ(*read_kernel_output(plain + ":1", {.n = n, .d = d}).values, plain_head(3, 1));
 }
 
 // Texts of tensor specs.

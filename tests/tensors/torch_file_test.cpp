@@ -103,7 +103,7 @@ TEST(TorchFile, IsAnInputAndAnOutputAsOtherFilesAre) {
   ASSERT_NE(input.tensors, nullptr);
   EXPECT_EQ(input.tensors->q[4 * 5 + 2], viewed(0, 1, 1, 5, 2));
   KernelOutput output = parse_kernel_output(folder + "bare.pt");
-  load_kernel_output(output, 6, 4);
+  load_kernel_output(output, {.n = 6, .d = 4});
   EXPECT_EQ(output.values->back(), 24 / 8.0);
 }
 
