@@ -248,6 +248,7 @@ JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, co
 }
 
 CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
+  if (question.claim) return *question.claim;
   KernelClaim claim;
   claim.declared = question.declared;
   claim.scale = files.output_scale(0);
@@ -287,7 +288,8 @@ JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call) {
   JudgeQuestion question;
   question.problem = e.problem, question.head = call.head;
   question.problem.rows = 0;
-  if (!call.whole || claim_of(*call.call, question).claim.format != e.format) question.format = e.format;
+  if (call.whole) question.claim = claim_of(*call.call, question);
+  if (!call.whole || question.claim->claim.format != e.format) question.claim.reset(), question.format = e.format;
   return question;
 }
 

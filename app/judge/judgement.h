@@ -11,26 +11,28 @@
 
 namespace attoscope::app {
 
-/// The question to `judge_call`.
-struct JudgeQuestion {
-  Problem problem;                   ///< mask, scale, soft cap, ALiBi, sink
-  std::optional<Format> format{};    ///< D; none: found from the tensors
-  std::optional<Method> declared{};  ///< --policy or --like
-  std::string declared_name{};
-  int head = -1;          ///< the only head to judge; -1: all
-  HeadNumbers numbers{};  ///< of all heads, instead of the problem's
-  std::string reading{};  ///< a sentence if the files fit another layout as well
-
-  /// The problem of this head, without its tensors.
-  Problem problem_of(int of_head) const { return numbers.of_head(problem, of_head); }
-};
-
 /// The properties of the kernel, equal for all heads of a call.
 struct CallClaim {
   KernelClaim claim;
   std::string why_format;            ///< "since Q is stored in it"
   std::optional<Format> narrower{};  ///< another D that may be meant
 };
+
+/// The question to `judge_call`.
+struct JudgeQuestion {
+  Problem problem;                   ///< mask, scale, soft cap, ALiBi, sink
+  std::optional<Format> format{};    ///< D; none: found from the tensors
+  std::optional<Method> declared{};  ///< --policy or --like
+  std::string declared_name{};
+  int head = -1;                     ///< the only head to judge; -1: all
+  HeadNumbers numbers{};             ///< of all heads, instead of the problem's
+  std::string reading{};             ///< a sentence if the files fit another layout as well
+  std::optional<CallClaim> claim{};  ///< what `claim_of` finds; none: not found yet, since it may read all heads
+
+  /// The problem of this head, without its tensors.
+  Problem problem_of(int of_head) const { return numbers.of_head(problem, of_head); }
+};
+
 /// Finds the claim. D, if the question names none, is the format in which Q is stored; if that may hold numbers of a narrower
 /// format, the narrower one if Q, K, V and O of all heads are in it, or the narrower one that O is in.
 CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);

@@ -113,10 +113,12 @@ std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement
   const std::optional<RowNumbers> given = opened_lse(e);
   if (!given) return {};
   const ExperimentCall call = call_of(e);
-  if (call.whole) return judge_lse_of(*given, *call.call, question_of(e, call), judgement, options);
+  JudgeQuestion question{.problem = e.problem};
+  question.problem.rows = 0;
+  if (call.whole) return judge_lse_of(*given, *call.call, question, judgement, options);
   const int of_files = e.loaded.lse.empty() ? e.problem.input.index : e.loaded.index;  // beside Q, K and V: of their head
-  const JudgedLse lse = judged_lse(*given, judged_output(judgement.claim, *call.call, question_of(e, call), 0),
-                                   has_files(e.problem) ? of_files : 0);
+  const JudgedLse lse =
+      judged_lse(*given, judged_output(judgement.claim, *call.call, question, 0), has_files(e.problem) ? of_files : 0);
   JudgedRow row;
   row.head = e.loaded.index;
   return concluded({row}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);

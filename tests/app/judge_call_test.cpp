@@ -58,6 +58,7 @@ class DrawnCall final : public JudgedCall {
 struct ArraysOfNumbers final : JudgedCall {
   std::vector<double> numbers, output_numbers = numbers;
   ElementType type_of_output = ElementType::F32;
+  mutable int reads = 0;  ///< of Q, K and V
 
   explicit ArraysOfNumbers(std::vector<double> of_heads) : numbers(std::move(of_heads)) {}
   int heads() const override { return static_cast<int>(numbers.size()); }
@@ -65,6 +66,7 @@ struct ArraysOfNumbers final : JudgedCall {
   ElementType type_of_q() const override { return ElementType::F32; }
   ElementType type_of_o() const override { return type_of_output; }
   std::shared_ptr<const Tensors> inputs(int head) const override {
+    ++reads;
     const std::vector<double> x{numbers[static_cast<std::size_t>(head)]};
     return std::make_shared<const Tensors>(Tensors{.n = 1, .n_k = 1, .d = 1, .d_v = 1, .q = x, .k = x, .v = x});
   }
@@ -89,6 +91,16 @@ TEST(JudgeCall, FindsItsFormatInAllHeads) {
   ArraysOfNumbers narrow_output({1, of_fp16});
   narrow_output.output_numbers = {1, 1};
   EXPECT_EQ(claim_of(narrow_output, {}).claim.format, bf16);
+}
+
+TEST(JudgeCall, ReadsTheHeadsOfAnExperimentOnceToFindItsFormat) {
+  const auto call = std::make_shared<const ArraysOfNumbers>(std::vector<double>{1, 1});
+  for (const Format& d : {bf16, fp16}) {
+    const JudgeQuestion question = question_of(with_format(default_experiment(), d), {call, 0, true});
+    const int before = call->reads;
+    EXPECT_EQ(claim_of(*call, question).claim.format, d);
+    EXPECT_EQ(call->reads, before);
+  }
 }
 
 /// Arrays have no bf16: numbers of bf16 may be stored as F16, and numbers of fp16 as F32.
