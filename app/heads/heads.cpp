@@ -41,7 +41,7 @@ void paint(ui::HeadRow& row, const Matrix& x, const Matrix& golden) {
     for (int j = 0; j < x.cols; ++j, ++at) {
       const auto error = static_cast<float>(std::abs(x.values[at] - golden.values[at]));
       float& cell = row.picture[line + place_in(j, x.cols, ui::HeadRow::across)];
-      if (!(error <= cell)) cell = error;  // keeps NaN
+      if (std::isnan(error) || error > cell) cell = error;  // a NaN stays
     }
   }
 }
@@ -241,7 +241,7 @@ KeptHeads::KeptHeads(const std::string& directory)
 
 std::optional<ui::HeadRow> KeptHeads::find(const Experiment& e) const {
   if (!rows_.keeps() || !is_kept(e)) return std::nullopt;
-  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/5", e));
+  const std::optional<std::string> bytes = rows_.find(question_of("attoscope.kept_head/6", e));
   if (!bytes) return std::nullopt;
   ui::HeadRow row;
   std::memcpy(static_cast<void*>(&row), bytes->data(), sizeof row);
@@ -250,7 +250,7 @@ std::optional<ui::HeadRow> KeptHeads::find(const Experiment& e) const {
 
 void KeptHeads::keep(const Experiment& e, const ui::HeadRow& row) {
   if (!rows_.keeps() || !is_kept(e)) return;
-  rows_.keep(question_of("attoscope.kept_head/5", e), {reinterpret_cast<const char*>(&row), sizeof row});
+  rows_.keep(question_of("attoscope.kept_head/6", e), {reinterpret_cast<const char*>(&row), sizeof row});
 }
 
 std::optional<std::vector<double>> KeptHeads::find(const Experiment& e, const KvRange& layer) const {

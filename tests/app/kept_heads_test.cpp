@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "app/heads/heads.h"
 #include "kernels/experiment/presets.h"
@@ -10,6 +12,7 @@
 #include "kernels/experiment/text.h"
 #include "tests/support/support.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/tensors/tensor_files.h"
 
 namespace attoscope::testing {
 namespace {
@@ -110,6 +113,22 @@ TEST_F(HeadsOnDisk, WhatWasFoundBeforeAStopIsKept) {
   EXPECT_TRUE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 0)));
   EXPECT_TRUE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 3)));
   EXPECT_FALSE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 6)));
+}
+
+/// A cell of the picture stands for two rows and two columns; column 0 of O is NaN.
+TEST(HeadPicture, ShowsNaNBesideNumbers) {
+  const TemporaryDirectory scratch;
+  const auto zero = [](int) { return 0.0F; };
+  const auto of_v = [](int i) { return i % 32 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0F; };
+  const std::string call =
+      scratch.write("call.safetensors",
+                    safetensors({counted("q", {48, 32}, zero), counted("k", {48, 32}, zero), counted("v", {48, 32}, of_v)}));
+  HeadsQuestion q{default_experiment(), true, {0}, nullptr};
+  q.base.problem.input = {.kind = InputKind::tensors, .file = call, .tensors = nullptr};
+  compute_heads(q, CallFiles(call), {.threads = 1}, [](const HeadRow& row) {
+    for (std::size_t cell = 0; cell < row.picture.size(); ++cell)
+      EXPECT_EQ(std::isnan(row.picture[cell]), cell % HeadRow::across == 0) << cell;
+  });
 }
 
 }  // namespace
