@@ -10,6 +10,7 @@
 #include "app/files/paths.h"
 #include "app/heads/heads.h"
 #include "app/json/json.h"
+#include "app/tensors/kernel_output.h"
 #include "app/tensors/tensor_set.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
@@ -57,6 +58,8 @@ Experiment base_of(const HeadsArguments& x) {
   if (without_head(file) != file)
     throw std::invalid_argument("the file is " + in_quotes(file) +
                                 ", expected no head behind it: all heads are listed, or those of --layer");
+  if (x.kernel && of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); }).file != *x.kernel)
+    refuse("--kernel", *x.kernel, "no head behind it: each head of the file is compared with its own");
   options.typed["input"] = file;
   return experiment_of(options);
 }

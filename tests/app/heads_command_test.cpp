@@ -142,6 +142,7 @@ TEST_F(HeadsCommand, RefusesInASentence) {
     expect_refused({"heads", none}, 2, std::string("the file is '") + none + "', expected FILE.safetensors");
   for (const char* const command : {"heads", "kv"})
     expect_refused({command, file + ":7"}, 2, "x.npz:7', expected no head behind it");
+  expect_refused({"heads", file, "--kernel", "o.npy:3"}, 2, "--kernel is 'o.npy:3', expected no head behind it");
   expect_refused({"heads", file, "--csv", "-", "--json", "-"}, 2, "--csv and --json are both -");
   expect_refused({"heads", scratch_ / "none.npz"}, 1, "none.npz: cannot be opened");
   expect_refused({"heads", file, "--layout", "n x d"}, 2, "--layout is 'n x d', expected h n d");
