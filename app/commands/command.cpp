@@ -112,11 +112,11 @@ OptionList& OptionList::of_heads() {
 
 OptionList& OptionList::scales(ExperimentOptions& x, std::size_t parts) {
   group("Scales of stored tensors");
-  constexpr std::array<const char*, 4> letters{"q", "k", "v", "o"}, called{"Q", "K", "V", "O"};
+  constexpr std::array<const char*, 4> called{"Q", "K", "V", "O"};
   for (std::size_t i = 0; i < parts; ++i)
     add(scale_options[i], x.scales[i],
         std::string("factor of ") + called[i] + ": " + tensor_specs() + ", behind it [" + std::string(scale_groups) +
-            "] where its shape fits several (for 8 bits, " + letters[i] + "_scale or the like beside " + called[i] + ")");
+            "] where its shape fits several (for 8 bits, " + part_names[i] + "_scale or the like beside " + called[i] + ")");
   group("Mask tensors, which --mask joins");
   add(scale_options[mask_part], x.scales[mask_part],
       mask_specs() +

@@ -82,7 +82,7 @@ class WholeCall {
   void add_layer(std::size_t i) {
     const CallFiles::Layer& layer = files_.layers()[i];
     const int group = layer.q.heads / layer.k.heads;
-    ExactTensor q = part(i, 0, layer.q), k = part(i, 1, layer.k), v = part(i, 2, layer.v), o = part(i, 3, output_shape(layer));
+    ExactTensor q = part(i, 0, layer.q), k = part(i, 1, layer.k), v = part(i, 2, layer.v), o = part(i, 3, layer.output_shape());
     for (int head = 0; head < layer.q.count(); ++head) {
       const Tensors t = files_.inputs(layer.first + head, watch_);
       append(q, t.q);
@@ -112,16 +112,12 @@ class WholeCall {
     tensors.push_back({before + "window_size", {2}, {left, right}});
     if (mask.top_left) tensors.push_back({before + "is_causal", {1}, {1}});
   }
-  static HeadShape output_shape(const CallFiles::Layer& layer) {
-    HeadShape shape = layer.q;
-    shape.d = layer.v.d;
-    return shape;
-  }
   std::string before(std::size_t i) const { return files_.layers().size() == 1 ? "" : "layers." + std::to_string(i) + "."; }
   ExactTensor part(std::size_t i, int of, const HeadShape& s) const {
-    constexpr std::array<const char*, 4> names{"q", "k", "v", "o"};
-    ExactTensor t{
-        before(i) + names[size(of)], {size(s.heads), size(s.n), size(s.d)}, {}, files_.tensor(files_.layers()[i], of).dtype};
+    ExactTensor t{before(i) + part_names[size(of)],
+                  {size(s.heads), size(s.n), size(s.d)},
+                  {},
+                  files_.tensor(files_.layers()[i], of).dtype};
     if (s.batch > 1) t.shape.insert(t.shape.begin(), size(s.batch));
     return t;
   }

@@ -21,7 +21,6 @@
 namespace attoscope::app {
 namespace {
 
-constexpr std::array<const char*, 4> part_names{"q", "k", "v", "o"};
 constexpr std::array<std::string_view, 3> q_names{"q", "Q", "query"}, k_names{"k", "K", "key"}, v_names{"v", "V", "value"};
 
 /// Shape of part 0 q .. 3 o.
@@ -279,9 +278,7 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
   if (layers_.empty()) other_reading_ = app::other_reading(qkv, hints);
   Layer layer{"", shared == "*" ? "" : shared, shapes[0], shapes[1], shapes[2], {}, heads()};
   if (parts[3].tensor.file) {
-    HeadShape wanted = layer.q;
-    wanted.d = layer.v.d;
-    const auto o = shape_of_output(parts[3].tensor.tensor, wanted);
+    const auto o = shape_of_output(parts[3].tensor.tensor, layer.output_shape());
     layer.has_output = o.has_value();
     if (o) layer.o = *o;
   }

@@ -50,6 +50,8 @@ class CallFiles {
 
     /// Shape of a head.
     AttentionShape shape() const { return {q.n, k.n, q.d, v.d}; }
+    /// Shape of an output: the heads and rows of Q, and the columns of V.
+    HeadShape output_shape() const { return {q.order, q.batch, q.heads, q.n, v.d}; }
   };
 
   /// Opens `files`. Throws std::runtime_error with one sentence that names the file, the tensor, its

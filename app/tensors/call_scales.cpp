@@ -62,11 +62,9 @@ std::vector<int> found_in(const auto& map, const auto& key) {
   return found == map.end() ? std::vector<int>() : found->second;
 }
 
-constexpr std::array<std::string_view, 4> letters{"q", "k", "v", "o"};
-
 /// The tensor of `k_scale=` or `--scale-k`.
 NamedTensor open_scale(const TensorRef& named, int part) {
-  const std::string letter(letters[static_cast<std::size_t>(part)]), own = letter + "_scale", inverse = letter + "_descale";
+  const std::string letter(part_names[static_cast<std::size_t>(part)]), own = letter + "_scale", inverse = letter + "_descale";
   const std::array<std::string_view, 2> usual{own, inverse};
   return readable(open_tensor(named, usual));
 }
@@ -136,7 +134,7 @@ void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const Sca
     return;
   }
   if (part.beside.empty() || !takes_scale(part.tensor.tensor.type)) return;
-  if (part.beside.size() > 1) refuse_several(part, std::string(letters[static_cast<std::size_t>(target.part)]));
+  if (part.beside.size() > 1) refuse_several(part, part_names[static_cast<std::size_t>(target.part)]);
   const NamedTensor& scale = readable(part.beside.front());
   part.scale = OpenedScale{scale, stored_scale(scale.tensor, matrix, target.order)};
 }

@@ -111,11 +111,8 @@ Outputs outputs_of_tensor(CallPart part, std::size_t place, std::size_t count, c
   if (calls && count == 1)
     if (Outputs found = output_of_call(part, *calls); !found.empty()) return found;
   std::optional<HeadShape> shape;
-  if (calls && count == calls->layers().size()) {
-    HeadShape wanted = calls->layers()[place].q;
-    wanted.d = calls->layers()[place].v.d;
-    shape = shape_of_output(part.tensor.tensor, wanted);
-  }
+  if (calls && count == calls->layers().size())
+    shape = shape_of_output(part.tensor.tensor, calls->layers()[place].output_shape());
   if (!shape) shape = shape_of(part.tensor.tensor, problem.n, value_columns(problem));
   return {{std::move(part), *shape}};
 }

@@ -119,7 +119,6 @@ void give_outputs(CallNames& found, const std::vector<TensorName>& names) {
 
 /// Sentences on calls with one missing part.
 std::vector<std::string> incomplete_calls(const std::vector<TensorName>& names, const std::map<Family, Members>& families) {
-  constexpr std::array<const char*, 3> letters{"q", "k", "v"};
   std::vector<std::string> sentences;
   for (const auto& [family, m] : families) {
     std::string there, missing;
@@ -127,7 +126,7 @@ std::vector<std::string> incomplete_calls(const std::vector<TensorName>& names, 
       if (m[i] >= 0)
         there += (there.empty() ? "" : " and ") + in_quotes(names[static_cast<std::size_t>(m[i])].name);
       else
-        missing += (missing.empty() ? "" : " and no ") + std::string(letters[i]);
+        missing += (missing.empty() ? "" : " and no ") + std::string(part_names[i]);
     }
     const bool pair = std::ranges::count(m, -1) == 1;
     if (pair) sentences.push_back(there + " have no " + missing);

@@ -11,6 +11,9 @@
 
 namespace attoscope::app {
 
+/// Names of a call's parts, in files and options.
+inline constexpr std::array<const char*, 4> part_names{"q", "k", "v", "o"};
+
 /// A tensor's name, and whether its numbers can be read.
 struct TensorName {
   std::string name;

@@ -142,14 +142,13 @@ void add_tensor(TensorSet& set, const std::string& text, const char* name) {
 
 TensorSet set_of_list(const std::vector<std::string>& files) {
   TensorSet set;
-  constexpr std::array<const char*, 4> roles{"q", "k", "v", "o"};
   if (are_tensors(files)) {
-    for (std::size_t i = 0; i < files.size(); ++i) add_tensor(set, files[i], roles[i]);
+    for (std::size_t i = 0; i < files.size(); ++i) add_tensor(set, files[i], part_names[i]);
     return set;
   }
   const bool qkv = files.size() == 3 && are_of_one_tensor(files);
   for (std::size_t i = 0; i < files.size(); ++i)
-    add_file(set, files[i], qkv ? roles[i] : stem_of(file_name(files[i])), InputFile::Links::followed);
+    add_file(set, files[i], qkv ? part_names[i] : stem_of(file_name(files[i])), InputFile::Links::followed);
   if (files.size() > 1) set.metadata.clear();
   return set;
 }
