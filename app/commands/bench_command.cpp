@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/commands/commands.h"
+#include "app/json/json.h"
 #include "app/words/devices.h"
 #include "kernels/bench/stages.h"
 #include "kernels/experiment/presets.h"
@@ -120,11 +121,11 @@ std::string table(const BenchReport& r) {
 }
 
 std::string bench_json(const BenchReport& r) {
-  nlohmann::ordered_json j{{"schema", "attoscope.bench/1"},
-                           {"device", r.device},
-                           {"fma_peak_gflops", {{"float", r.float_peak}, {"double", r.double_peak}}}};
+  Json j{{"schema", "attoscope.bench/1"},
+         {"device", r.device},
+         {"fma_peak_gflops", {{"float", r.float_peak}, {"double", r.double_peak}}}};
   for (const BenchRow& row : r.rows) {
-    nlohmann::ordered_json entry{{"stage", row.name}, {"ms", row.ms}};
+    Json entry{{"stage", row.name}, {"ms", row.ms}};
     if (row.gflops > 0) entry["gflops"] = row.gflops;
     if (row.percent > 0) entry["percent_of_limit"] = row.percent;
     if (row.ns > 0) entry["ns"] = row.ns;
@@ -136,7 +137,7 @@ std::string bench_json(const BenchReport& r) {
     for (const auto& [name, ms] : parts_of(*r.update)) j["update_ms"][name] = ms;
     each_part(*r.update, r.threads, [&](const std::string& name, double ms) { j["update_ms"]["parts"][name] = ms; });
   }
-  return j.dump(2) + "\n";
+  return json_text(j);
 }
 
 /// Enough queries for several warps on every multiprocessor; the work hides the copies.
@@ -283,12 +284,7 @@ BenchReport bench(const BenchArguments& arguments, const Streams& streams) {
 void run_bench(const BenchArguments& arguments, const Streams& streams) {
   check_outputs({{"--json", arguments.json}}, streams.files);
   const BenchReport r = bench(arguments, streams);
-  if (arguments.json == "-") {
-    streams.out << bench_json(r);
-    return;
-  }
-  streams.out << table(r);
-  if (!arguments.json.empty()) write_file(arguments.json, bench_json(r));
+  write_outputs({{arguments.json, [&] { return bench_json(r); }}}, [&] { return table(r); }, streams.out);
 }
 
 void declare(OptionList& c, BenchArguments& x) {
