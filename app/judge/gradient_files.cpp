@@ -75,14 +75,12 @@ GradientFiles::Parts GradientFiles::open(const std::string& spec, const char* op
 /// Opens dSink, one number for each head of Q.
 void GradientFiles::open_sink(const std::string& spec) {
   const HeadShape& q = call_.layers().front().q;
-  CallPart part = opened(spec, "--dsink");
-  StoredTensor& t = part.tensor.tensor;
-  std::uint64_t count = 1;
-  for (const std::uint64_t size : t.shape) count *= size;
-  if (count != static_cast<std::uint64_t>(q.heads)) refuse_shape(t, "one number for each of " + counted(q.heads, "head"));
+  const CallPart part = opened(spec, "--dsink");
+  const StoredTensor& t = part.tensor.tensor;
+  if (byte_count(t.shape, 1, t.label) != static_cast<std::uint64_t>(q.heads))
+    refuse_shape(t, "one number for each of " + counted(q.heads, "head"));
   refuse_fortran_order(t);
-  t.shape = {1, count};
-  dsink_ = read_head(*part.tensor.file, t, {HeadOrder::heads_first, 1, 1, 1, q.heads}, 0);
+  dsink_ = read_flat(*part.tensor.file, t, 0, q.heads);
 }
 
 std::vector<int> GradientFiles::sequences() const {

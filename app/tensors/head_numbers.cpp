@@ -39,12 +39,7 @@ constexpr std::size_t most_listed = 6;
 
 bool names_file(const std::string& text) { return is_tensor_file(tensor_ref(text).file); }
 
-std::uint64_t count_of(const StoredTensor& t) {
-  std::uint64_t count = 1;
-  for (const std::uint64_t size : t.shape)
-    count = size > most_numbers ? most_numbers + 1 : std::min(count * size, most_numbers + 1);
-  return count;
-}
+std::uint64_t count_of(const StoredTensor& t) { return byte_count(t.shape, 1, t.label); }
 
 /// All numbers of a tensor of any shape, as texts that are read back with the same bits.
 Numbers numbers_of(const NamedTensor& tensor) {
