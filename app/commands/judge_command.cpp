@@ -152,9 +152,7 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
     const int first = std::max(question.head, 0), end = question.head < 0 ? read.heads() : first + 1;
     for (int head = first; head < end; ++head)
       if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return "";
-  } catch (const std::runtime_error&) {
-    return "";
-  } catch (const std::invalid_argument&) {  // a list of numbers does not fit the other number of heads
+  } catch (const std::exception&) {  // the shapes, or a list of numbers, do not fit it
     return "";
   } catch (const Stopped&) {
     return "";
