@@ -11,6 +11,7 @@
 #include "app/commands/commands.h"
 #include "app/files/paths.h"
 #include "app/files/zip.h"
+#include "app/judge/row_numbers.h"
 #include "app/link/link.h"
 #include "app/link/live_link.h"
 #include "app/session/session.h"
@@ -137,7 +138,7 @@ LinkMessage message_of(const OpenArguments& x) {
     InputFile check(tensor_ref(tensor).file);
     spec = absolute_spec(spec);
   };
-  for (auto& [key, spec] : message.gradients) take(spec, key == "lse" ? spec : parse_gradient(spec).file);
+  for (auto& [key, spec] : message.gradients) take(spec, key == "lse" ? file_of_row_numbers(spec) : parse_gradient(spec).file);
   if (!message.d_o.empty()) take(message.d_o, parse_gradient(message.d_o).file);
   return message;
 }

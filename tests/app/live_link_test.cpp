@@ -270,6 +270,10 @@ TEST(OpenCommand, SendsWholePathsAndSettings) {
   const std::optional<LinkMessage> with_d_o = link.take();
   ASSERT_TRUE(with_d_o);
   EXPECT_EQ(with_d_o->d_o, message->files[0] + ":2");
+  succeed({"open", file, "--lse", file + "[h n]"});
+  const std::optional<LinkMessage> with_lse = link.take();
+  ASSERT_TRUE(with_lse);
+  EXPECT_EQ(with_lse->gradients.at("lse"), message->files[0] + "[h n]");
   EXPECT_EQ(attoscope({"open", file, file}).code, 2);
   EXPECT_EQ(attoscope({"open", file, "--mask", "sideways"}).code, 2);
   EXPECT_FALSE(link.take());
