@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "app/judge/judge_report.h"
 #include "app/judge/judgement.h"
 #include "app/threads/each_head.h"
 #include "app/words/mathml.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/setting.h"
 
 namespace attoscope::app {
@@ -258,8 +258,7 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
     all.heads_of_sequence = files.groups_of_sequence() * files.heads_of_group();
     all.sequences = files.sequences();
   }
-  std::vector<int> groups(static_cast<std::size_t>(files.groups()));
-  std::iota(groups.begin(), groups.end(), 0);
+  std::vector<int> groups = numbers(files.groups());
   if (call.table.size() == 1 && call.heads > 1) groups = {call.table[0].head / files.heads_of_group()};
   all.judged_groups = static_cast<int>(groups.size());
   const std::vector<std::vector<SinkGradient>> sinks = sinks_of_others(files, question, call, groups, options);
@@ -274,9 +273,7 @@ CallGradients judge_gradients_of(const GradientFiles& files, const JudgeQuestion
     return g;
   };
   std::vector<GroupJudgement> found(groups.size());
-  std::vector<int> places(groups.size());
-  std::iota(places.begin(), places.end(), 0);
-  each_head(places, options, [&](int place, const Options& own) {
+  each_head(numbers(all.judged_groups), options, [&](int place, const Options& own) {
     found[static_cast<std::size_t>(place)] = judge_gradients(given(place), own);
   });
   if (std::ranges::all_of(found, [](const GroupJudgement& g) { return g.incomparable.empty(); }))

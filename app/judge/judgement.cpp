@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <stdexcept>
 
 #include "app/judge/judge_report.h"
 #include "app/threads/each_head.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/judge.h"
 
@@ -205,8 +205,7 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
 
 /// Judges the heads that the question names.
 void judge_heads(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
-  std::vector<int> heads(question.head < 0 ? static_cast<std::size_t>(files.heads()) : 1);
-  std::iota(heads.begin(), heads.end(), std::max(question.head, 0));
+  const std::vector<int> heads = question.head < 0 ? numbers(files.heads()) : std::vector{question.head};
   const std::vector<std::string> names = files.head_names();
   for (const int head : heads) call.table.push_back({head, names[static_cast<std::size_t>(head)], files.sequence_of(head), {}});
   std::vector<std::vector<RivalError>> families(heads.size());
