@@ -121,27 +121,18 @@ std::string question_of(const Experiment& experiment, const KvRange& layer) {
   return fmt::format("{} {:a} {:a}", question_of("attoscope.kept_kv/1", kv_question(experiment)), layer.K, layer.V);
 }
 
-/// All heads of the layers of these heads.
-std::vector<int> heads_beside(const std::vector<int>& heads, const CallFiles& files) {
-  std::set<int> layers;
-  for (const int head : heads) layers.insert(files.layer_index(head));
-  std::vector<int> all;
-  for (const int i : layers) {
-    const CallFiles::Layer& layer = files.layers()[static_cast<std::size_t>(i)];
-    for (int h = 0; h < layer.q.count(); ++h) all.push_back(layer.first + h);
-  }
-  return all;
-}
-
 /// Largest K and V over all heads of each requested layer.
 std::vector<KvRange> ranges_of_layers(const HeadsQuestion& question, const CallFiles& files, const Options& options) {
   std::vector<KvRange> ranges(files.layers().size());
-  std::mutex mutex;
-  each_head(heads_beside(question.heads, files), options, [&](int head, const Options&) {
-    const KvRange own = kv_range(files.inputs(head));
-    const std::lock_guard lock(mutex);
-    KvRange& all = ranges[static_cast<std::size_t>(files.layer_index(head))];
-    all = {std::max(all.K, own.K), std::max(all.V, own.V)};
+  std::set<int> layers;
+  for (const int head : question.heads) layers.insert(files.layer_index(head));
+  each_head({layers.begin(), layers.end()}, options, [&](int i, const Options& own) {
+    const auto place = static_cast<std::size_t>(i);
+    const auto watch = [&own](double) {
+      if (own.cancelled()) throw Stopped{};
+      return false;
+    };
+    ranges[place] = {files.largest(files.layers()[place], 1, watch), files.largest(files.layers()[place], 2, watch)};
   });
   return ranges;
 }

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -16,6 +15,7 @@
 #include "app/words/numbers.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/letters.h"
+#include "kernels/experiment/matrix.h"
 #include "kernels/experiment/stop_sign.h"
 
 namespace attoscope::app {
@@ -449,8 +449,7 @@ double CallFiles::largest(const Layer& layer, int of, const ReadWatch& watch) co
   const HeadShape& shape = shape_of(layer, of);
   double most = 0;
   for (int head = 0; head < shape.count(); ++head)
-    for (const double x : read_scaled_head(part(layer, of), shape, head, watch))
-      if (std::isfinite(x)) most = std::max(most, std::fabs(x));
+    most = std::max(most, largest_finite(read_scaled_head(part(layer, of), shape, head, watch)));
   return most;
 }
 

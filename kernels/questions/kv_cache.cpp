@@ -24,8 +24,6 @@ Scaling kept_as(const KvStorage& storage, double amax) {
 
 }  // namespace
 
-KvRange kv_range(const Tensors& t) { return {largest_finite(t.k), largest_finite(t.v)}; }
-
 Experiment kv_question(const Experiment& asked) {
   Experiment e = default_experiment();
   e.problem = asked.problem;

@@ -36,7 +36,6 @@ static_assert(kv_storages[usual_kv_order].key == "fp8_tensor");
 struct KvRange {
   double K = 0, V = 0;
 };
-KvRange kv_range(const Tensors& tensors);
 
 /// The experiment with everything that does not affect `kv_errors` at its default.
 Experiment kv_question(const Experiment& experiment);
