@@ -121,15 +121,15 @@ void give_outputs(CallNames& found, const std::vector<TensorName>& names) {
 std::vector<std::string> incomplete_calls(const std::vector<TensorName>& names, const std::map<Family, Members>& families) {
   std::vector<std::string> sentences;
   for (const auto& [family, m] : families) {
+    if (std::ranges::count(m, -1) != 1) continue;
     std::string there, missing;
     for (std::size_t i = 0; i < 3; ++i) {
       if (m[i] >= 0)
         there += (there.empty() ? "" : " and ") + in_quotes(names[static_cast<std::size_t>(m[i])].name);
       else
-        missing += (missing.empty() ? "" : " and no ") + std::string(part_names[i]);
+        missing = part_names[i];
     }
-    const bool pair = std::ranges::count(m, -1) == 1;
-    if (pair) sentences.push_back(there + " have no " + missing);
+    sentences.push_back(there + " have no " + missing);
   }
   return sentences;
 }
