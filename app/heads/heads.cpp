@@ -50,7 +50,7 @@ double largest_score(const RescaleMap& map) {
   double largest = -std::numeric_limits<double>::infinity();
   for (const float m : map.m)
     if (m > largest) largest = m;
-  return std::isinf(largest) ? std::numeric_limits<double>::quiet_NaN() : largest;
+  return std::isinf(largest) && largest < 0 ? std::numeric_limits<double>::quiet_NaN() : largest;  // no row has a key
 }
 
 /// The largest |V| of the inputs.

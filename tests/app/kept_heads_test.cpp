@@ -115,20 +115,32 @@ TEST_F(HeadsOnDisk, WhatWasFoundBeforeAStopIsKept) {
   EXPECT_FALSE(kept_.find(experiment_of_head(question(&kept_), CallFiles(file), 6)));
 }
 
-/// A cell of the picture stands for two rows and two columns; column 0 of O is NaN.
-TEST(HeadPicture, ShowsNaNBesideNumbers) {
-  const TemporaryDirectory scratch;
-  const auto zero = [](int) { return 0.0F; };
-  const auto of_v = [](int i) { return i % 32 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0F; };
+/// The row of the one head of a call with these numbers in Q and K, and in V.
+template <class OfV>
+HeadRow row_of_call(const TemporaryDirectory& scratch, float of_q, OfV of_v) {
+  const auto same = [&](int) { return of_q; };
   const std::string call =
       scratch.write("call.safetensors",
-                    safetensors({counted("q", {48, 32}, zero), counted("k", {48, 32}, zero), counted("v", {48, 32}, of_v)}));
+                    safetensors({counted("q", {48, 32}, same), counted("k", {48, 32}, same), counted("v", {48, 32}, of_v)}));
   HeadsQuestion q{default_experiment(), true, {0}, nullptr};
   q.base.problem.input = {.kind = InputKind::tensors, .file = call, .tensors = nullptr};
-  compute_heads(q, CallFiles(call), {.threads = 1}, [](const HeadRow& row) {
-    for (std::size_t cell = 0; cell < row.picture.size(); ++cell)
-      EXPECT_EQ(std::isnan(row.picture[cell]), cell % HeadRow::across == 0) << cell;
-  });
+  HeadRow found;
+  compute_heads(q, CallFiles(call), {.threads = 1}, [&](const HeadRow& row) { found = row; });
+  return found;
+}
+
+/// A cell of the picture stands for two rows and two columns; column 0 of O is NaN.
+TEST(RowsOfHeads, ShowNaNBesideNumbers) {
+  const TemporaryDirectory scratch;
+  const auto of_v = [](int i) { return i % 32 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0F; };
+  const HeadRow row = row_of_call(scratch, 0, of_v);
+  for (std::size_t cell = 0; cell < row.picture.size(); ++cell)
+    EXPECT_EQ(std::isnan(row.picture[cell]), cell % HeadRow::across == 0) << cell;
+}
+
+TEST(RowsOfHeads, TellScoresBeyondTheRangeOfFloat) {
+  const TemporaryDirectory scratch;
+  EXPECT_EQ(row_of_call(scratch, 1e30F, [](int) { return 1.0F; }).largest_score, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
