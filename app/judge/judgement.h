@@ -27,7 +27,7 @@ struct JudgeQuestion {
   int head = -1;                     ///< the only head to judge; -1: all
   HeadNumbers numbers{};             ///< of all heads, instead of the problem's
   std::string reading{};             ///< a sentence if the files fit another layout as well
-  std::optional<CallClaim> claim{};  ///< what `claim_of` finds; none: not found yet, since it may read all heads
+  std::optional<CallClaim> claim{};  ///< result of `claim_of`; none: not found yet, since it may read all heads
 
   /// The problem of this head, without its tensors.
   Problem problem_of(int of_head) const { return numbers.of_head(problem, of_head); }
