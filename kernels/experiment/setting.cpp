@@ -68,7 +68,6 @@ void check_format(const Format& f, const std::string& path) {
 }
 
 void check_scaling(const Scaling& s, const std::string& path) {
-  if (!s.is_on()) return;
   const std::string text = scaling_text(s);
   try {
     if (parse_scaling(text) == s) return;
@@ -78,27 +77,32 @@ void check_scaling(const Scaling& s, const std::string& path) {
   refuse(path, text + " with the rule " + std::string(scale_rule_names[s.rule]), std::string(scalings_expected));
 }
 
+std::string joined_path(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+/// Checks a setting of the part at `path`.
 void check_value(const Setting& s, const std::string& path) {
+  const auto own_path = [&] { return joined_path(path, s.key); };  // only where it is read: every computation checks
   const auto in_range = [&](double x) {
-    if (!contains(s.range, x)) refuse(path, text(s), expected(s));
+    if (!contains(s.range, x)) refuse(own_path(), text(s), expected(s));
   };
   std::visit(Cases{[&](int* x) { in_range(*x); }, [&](double* x) { in_range(*x); },
                    [&](std::optional<double>* x) {
-                     if (*x && !contains(s.range, **x)) refuse(path, text(s), text(s.range));
+                     if (*x && !contains(s.range, **x)) refuse(own_path(), text(s), text(s.range));
                    },
                    [&](const NamedValue& x) {
-                     if (*x.value >= x.names.size()) refuse(path, std::to_string(*x.value), expected(s));
+                     if (*x.value >= x.names.size()) refuse(own_path(), std::to_string(*x.value), expected(s));
                    },
-                   [&](Format* x) { check_format(*x, path); },
+                   [&](Format* x) { check_format(*x, own_path()); },
                    [&](Rounding* x) {
-                     if (x->kind == Rounding::Kind::format) check_format(x->format, path);
+                     if (x->kind == Rounding::Kind::format) check_format(x->format, own_path());
                    },
-                   [&](Scaling* x) { check_scaling(*x, path); }, [](const auto&) {}},
+                   [&](Scaling* x) {
+                     if (x->is_on()) check_scaling(*x, own_path());
+                   },
+                   [](const auto&) {}},
              s.value);
-}
-
-std::string joined_path(const std::string& path, std::string_view key) {
-  return path.empty() ? std::string(key) : path + "." + std::string(key);
 }
 
 }  // namespace
@@ -195,7 +199,7 @@ void check(const Settings& settings, const std::string& path) {
     if (const auto* const part = std::get_if<PartValue>(&s.value))
       check(**part, s.key == "precision" ? path : joined_path(path, s.key));  // "a.O", as in --set
     else
-      check_value(s, joined_path(path, s.key));
+      check_value(s, path);
 }
 
 }  // namespace attoscope

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <iterator>
 #include <stdexcept>
 
 #include "kernels/experiment/grad_kernels.h"
@@ -66,8 +65,8 @@ PolicyValue kernel_value(GradMethod& gradient, const Problem& problem) {
 
 /// The settings of a method in an experiment, with its backward pass.
 Settings with_gradient(Settings all, GradMethod& gradient, const Problem& problem, bool kept) {
-  Settings of_gradient{{"policy", kernel_value(gradient, problem)}};
-  std::ranges::move(settings(gradient), std::back_inserter(of_gradient));
+  Settings of_gradient = settings(gradient);
+  of_gradient.insert(of_gradient.begin(), {"policy", kernel_value(gradient, problem)});
   all.push_back(Setting{"grad", std::move(of_gradient)}.kept_if(kept));
   return all;
 }
