@@ -27,7 +27,7 @@ struct ReadPlan {
   std::shared_ptr<const ui::ModelReading> reading;
   Architecture architecture;
 };
-/// Reads the plan's checkpoint and text. Throws only std::bad_alloc; other errors are in `reading->wrong`.
+/// Reads the plan's checkpoint and text; errors are in `reading->wrong`.
 ReadPlan read_plan(const ui::ModelPlan& plan);
 
 /// The question about methods a and b; `found` must have a reading and methods. Throws std::invalid_argument in a sentence.

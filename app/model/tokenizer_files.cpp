@@ -63,7 +63,7 @@ Tokenizer of_json(const JsonPlace& all) {
   Tokenizer t;
   const JsonPlace model = all.at("model");
   if (model.json().value("type", "BPE") != "BPE") model.at("type").refuse(way_out);
-  if (model.json().value("byte_fallback", false)) model.at("byte_fallback").refuse("false, or --tokens");
+  if (model.json().value("byte_fallback", false)) model.at("byte_fallback").refuse("false, or a file of tokens");
   t.rule = rule_of(all.at("pre_tokenizer"));
   const nlohmann::json normalizer = all.json().value("normalizer", nlohmann::json());
   if (normalizer.is_object() && normalizer.value("type", "") == "NFC")

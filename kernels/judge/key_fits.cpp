@@ -19,8 +19,11 @@ class RunningSums {
  public:
   RunningSums(const WrongOutput& wrong, const std::vector<const VariantHead*>& heads, int row)
       : wrong_(wrong), row_(row), columns_(wrong.golden().cols) {
+    SoftmaxVariant foreign = wrong.right();
+    foreign.mask = nullptr;  // its terms are of this head's keys
     for (const VariantHead* head : heads) {
-      std::ranges::copy(scores_of_all(*head, wrong.right(), row), std::back_inserter(e_));
+      const bool is_own = head == wrong.head().get();
+      std::ranges::copy(scores_of_all(*head, is_own ? wrong.right() : foreign, row), std::back_inserter(e_));
       for (int j = 0; j < head->shape.n_k; ++j) v_.push_back(&head->v[at(j) * at(columns_)]);
     }
     const double m = *std::ranges::max_element(e_);
@@ -318,6 +321,7 @@ NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
     VariantHead there = variant_head(other);
     there.q = wrong.head()->q;
     for (const bool behind : {true, false}) {
+      if (!behind && wrong.right().mask) continue;  // its terms would be those of the keys in front
       wrong.check();
       const VariantHead &first = behind ? *wrong.head() : there, &last = behind ? there : *wrong.head();
       const RunningSums sums(wrong, {&first, &last}, row);
