@@ -190,8 +190,8 @@ ATTOSCOPE_HOST_DEVICE_INLINE constexpr T round(const Format& f, T x) {
   using Bits = typename Layout<T>::Bits;
   return rounded_to_spacing(f, x, [](Bits significand, int dropped) {
     if (dropped > Layout<T>::mantissa_bits + 1) return Bits{0};
-    const Bits half = Bits{1} << (dropped - 1), odd = (significand >> dropped) & 1;
-    return (significand + (half - 1) + odd) >> dropped;
+    const Bits midway = Bits{1} << (dropped - 1), odd = (significand >> dropped) & 1;
+    return (significand + (midway - 1) + odd) >> dropped;
   });
 }
 
