@@ -107,13 +107,13 @@ std::string conditions(const Result& r) {
   return fmt::format("{}{}; {}; attoscope " ATTOSCOPE_VERSION ".", seed, ui::rows_text(r), experiment_words(std::span(&e, 1)));
 }
 
-/// "dQ of flash2 hw was read from dq.npy; " for each gradient of a kernel that replaces a's.
+/// "dQ of your kernel was read from dq.npy; " for each gradient of a kernel that replaces a's.
 std::string kernels_words(const ui::Session& session, const Result& r) {
   const ui::KernelGradients& files = session.kernel_gradients;
   std::string words;
   if (!r.backward) return words;
   for (const auto& [tensor, file] : {std::pair{"dQ", &files.dq}, {"dK", &files.dk}, {"dV", &files.dv}})
-    if (!file->empty()) words += fmt::format("{} of {} was read from {}; ", tensor, print_names(r.experiment)[0], *file);
+    if (!file->empty()) words += fmt::format("{} of your kernel was read from {}; ", tensor, *file);
   return words;
 }
 
@@ -233,14 +233,14 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
   ui::SeenTensor seen;
   const ui::ShownTensor& shown = shown_answer(seen, data.result, session.view);
-  const std::array<std::string, 2> names = print_names(r.experiment);
+  const std::array<std::string, 2> names = print_names(r.experiment), on_show = print_names(shown.result->experiment);
   if (plot == ui::Plot::ulps)
     return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ui::ulps_panel(*shown.result)}};
   if (plot == ui::Plot::scatter)
     return {
         about_tensor(
             shown, fmt::format("Errors of {} and {} over the magnitude of golden; of elements that fall on one point the worst",
-                               names[0], names[1])),
+                               on_show[0], on_show[1])),
         scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = ui::attributed_gradient(session.view.tensor, session.experiment);
   const std::string& explained = names[explains_b(session) ? 1 : 0];

@@ -93,7 +93,7 @@ std::vector<ui::FigurePanel> field_panels(const ui::Session& session, const Plot
   refresh_values(state.heat, shown, view.field);
   if (state.heat.values.empty()) throw std::invalid_argument("The answer has no elements to draw.");
   const CellRect rect = ui::seen(picture_settings(view).zoom, state.heat.n, state.heat.across);
-  const ui::MethodNames names = ui::method_names(data.result->experiment);
+  const ui::MethodNames names = ui::method_names(shown.result->experiment);
   const bool two = heat_panel_count(session) > 1;
   const bool of_slip = two && view.second_slip && data.slip_output;
   ui::ShownTensor beside = shown;

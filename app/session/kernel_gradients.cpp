@@ -44,7 +44,9 @@ void put(Result& r, const GradientPlace& place, const KernelOutput& file) {
   const Format& d = r.experiment.format;
   b.a_error.*place.deviation = deviation(x, measured((*b.golden).*place.matrix), d);
   b.a_minus_b.*place.deviation = deviation(x, measured(b.b.*place.matrix), d);
-  b.tensors[static_cast<std::size_t>(place.tensor) - 1].digests.a = x.digest;
+  TensorNumbers& numbers = b.tensors[static_cast<std::size_t>(place.tensor) - 1];
+  numbers.digests.a = x.digest;
+  numbers.is_loaded = true;
 }
 
 }  // namespace

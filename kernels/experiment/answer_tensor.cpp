@@ -71,6 +71,7 @@ std::shared_ptr<const Result> seen_as(const std::shared_ptr<const Result>& answe
   seen->golden_rms = numbers.golden_rms;
   seen->golden_nonfinite = numbers.golden_nonfinite;
   seen->digests = numbers.digests;
+  if (numbers.is_loaded) seen->experiment.a.algorithm = Algorithm::loaded;
   return seen;
 }
 

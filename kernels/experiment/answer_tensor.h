@@ -33,8 +33,9 @@ constexpr bool has_keys_as_rows(AnswerTensor t) { return t == AnswerTensor::dK |
 
 /// Returns the answer as if `tensor` were its output: rows, golden, a, b, deviations, golden's RMS, the digests, and the
 /// problem's n and d_v are the tensor's (n is the number of keys for dK and dV). dO has the rows of O, with a and b equal to
-/// golden. Parts of O alone are empty, all others stay. Returns the answer itself for O; null for another tensor without a
-/// backward pass. Copies matrices: call it only when the answer or the tensor changes.
+/// golden. A tensor whose a was read from a file has a loaded output as its a. Parts of O alone are empty, all others stay.
+/// Returns the answer itself for O; null for another tensor without a backward pass. Copies matrices: call it only when the
+/// answer or the tensor changes.
 std::shared_ptr<const Result> seen_as(const std::shared_ptr<const Result>& answer, AnswerTensor tensor);
 
 }  // namespace attoscope

@@ -44,6 +44,7 @@ struct TensorNumbers {
   double golden_rms = 0;  ///< over the finite values
   std::int64_t golden_nonfinite = 0;
   Digests digests{};
+  bool is_loaded = false;  ///< a's was read from a file
 };
 
 /// Result of the backward pass of an experiment.

@@ -172,6 +172,8 @@ TEST_F(ExplorerGradients, OfAKernelTakeThePlaceOfAs) {
     EXPECT_EQ(b.a_error.dq.max_abs > 0.01, factor == 2) << b.a_error.dq.max_abs;
     EXPECT_EQ(input.side.kernel_gradients->rounded[0], factor == 1) << input.side.kernel_gradients->sentences[0];
     EXPECT_FALSE(input.side.kernel_gradients->rounded[1].has_value());
+    EXPECT_EQ(seen_as(input.answer.result, AnswerTensor::dQ)->experiment.a.algorithm, Algorithm::loaded);
+    EXPECT_EQ(seen_as(input.answer.result, AnswerTensor::dK)->experiment.a, own->experiment.a);
     session_.kernel_gradients = {};
     EXPECT_EQ(settled().answer.result->backward->a.dq.values, own->backward->a.dq.values);
   }

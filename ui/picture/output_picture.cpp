@@ -380,8 +380,7 @@ std::string why_no_field(const Output& o) {
   const bool wanted =
       o.session.view.field == Field::tolerance || (compares(o.session.view) && o.session.view.second_field == Field::tolerance);
   if (!wanted || has_field(*o.all.heat.result, Field::tolerance)) return "";
-  if (!has_loaded(o.all.heat.result->experiment))
-    return "Only a loaded output has tolerances: drop your kernel's onto the window.";
+  if (!has_loaded(o.session.experiment)) return "Only a loaded output has tolerances: drop your kernel's onto the window.";
   const CallJudgement* const call = shown_verdict(o.input);
   return call != nullptr && !call->incomparable().empty() ? call->sentences[0] : "the output is being judged";
 }

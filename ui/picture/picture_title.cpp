@@ -58,7 +58,8 @@ std::string quantity(const PictureSubject& s, Field field) {
   if (s.view.picture == PictureKind::heads) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
   constexpr EnumArray<ScoreShow> scores{"scores S of ", "weights P of ", "error of P of "};
   if (s.view.picture == PictureKind::scores && !shows_pairs(s.view, e)) return std::string(scores[s.view.score_show]) + a;
-  return field_in_words(field, e, s.shown.is_output() ? "" : fmt::format("{} of ", s.shown.name));
+  const Experiment& shown = s.shown.result ? s.shown.result->experiment : e;  // a may be a kernel's gradient
+  return field_in_words(field, shown, s.shown.is_output() ? "" : fmt::format("{} of ", s.shown.name));
 }
 
 /// "layer 7, head 7 of smollm2_135m", "drawn inputs, normal".

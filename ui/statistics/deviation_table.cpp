@@ -294,8 +294,7 @@ void draw_kernel_gradients(const KernelGradientsAnswer& found) {
 void draw_deviations(const Frame& frame) {
   const ShownTensor& tensor = on_show(frame);
   const Result& r = *tensor.result;
-  MethodNames names = method_names(r.experiment);
-  if (place_of_kernels(shown_kernel_gradients(frame.input), frame.session.view.tensor)) names.a = "your kernel";
+  const MethodNames names = method_names(r.experiment);
   const float width = ImGui::GetContentRegionAvail().x;
   const Edges x = edges_of(width);
   const float height = std::floor(std::clamp((ImGui::GetContentRegionAvail().y - px(230)) / 11.5f, px(16), px(20)));
@@ -340,7 +339,8 @@ void draw_deviations(const Frame& frame) {
 
 Table tensor_table(const Result& r) {
   const auto rows = errors_of(r);
-  const MethodNames names = method_names(r.experiment);
+  MethodNames names = method_names(r.experiment);
+  if (std::ranges::any_of(r.backward->tensors, &TensorNumbers::is_loaded)) names.a = "a";  // two methods in one column
   std::vector<TableColumn<TensorErrors>> columns{
       table_column<TensorErrors>({.key = "tensor"}, [](const TensorErrors& e) { return name(e.tensor); })};
   for (const ShownMeasure& m : shown_measures)

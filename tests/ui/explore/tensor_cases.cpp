@@ -10,6 +10,8 @@
 #include "tests/ui/explore/output_files.h"
 #include "ui/controls/controls.h"
 #include "ui/frame/ui_state.h"
+#include "ui/picture/pictures.h"
+#include "ui/statistics/statistics.h"
 #include "ui/widgets/plot.h"
 
 namespace attoscope::testing::tensor_list {
@@ -115,6 +117,7 @@ CASE(gradients, of_a_kernel) {
   const Matrix& golden = own->backward->golden->dq;
   std::vector<double> wrong = golden.values;
   for (double& x : wrong) x *= 2;
+  Requests requests;
   for (const auto& [name, values] : {std::pair{"right.npy", &golden.values}, {"wrong.npy", &wrong}}) {
     write_file(hand.folder / name, npy_bytes(golden.rows, golden.cols, values->data()));
     hand.click(controls + "dQ/##incoming");
@@ -130,6 +133,9 @@ CASE(gradients, of_a_kernel) {
     hand.check(input.answer.result->backward->a.dq.values == *values, "dQ is the file's");
     hand.check(input.answer.result->backward->a.dk.values == own->backward->a.dk.values, "dK is a's");
     hand.check(hand.stage.state->heat.result->a.values == *values, "the picture shows it");
+    const std::string title = picture_title({hand.session(), input, *hand.stage.state, requests});
+    hand.check(title.starts_with("Error of dQ of your kernel: "), title);
+    hand.expect_text(title_of(tensor_table(*input.answer.result).columns[1]), "mean a");
   }
   hand.choose(controls + "dQ/##incoming", "a's", [](Session& s) { s.kernel_gradients.dq.clear(); });
   const auto numbers = [&] { return hand.result()->backward->a.dq.values; };
