@@ -245,16 +245,17 @@ void draw_marks(const Session& session, const KernelRows& rows) {
   const ImVec2 at = ImPlot::GetPlotPos(), size = ImPlot::GetPlotSize();
   ImDrawList* list = ImPlot::GetPlotDrawList();
   ImPlot::PushPlotClipRect();
+  const double n = rows.found->experiment.problem.n;
+  const auto x_of = [&](double row) { return static_cast<float>(at.x + size.x * row / n); };
   float drawn = at.x;
   for (const int row : rows.found->call.worst_row().found.wrong_rows) {
-    const float from = std::max(drawn, ImPlot::PlotToPixels(row, rows.high).x),
-                to = std::max(from + px(1), ImPlot::PlotToPixels(row + 1.0, rows.high).x);
-    if (ImPlot::PlotToPixels(row + 1.0, rows.high).x < drawn) continue;
+    if (x_of(row + 1.0) <= drawn) continue;  // its pixel is marked
+    const float from = std::max(drawn, x_of(row)), to = std::max(from + px(1), x_of(row + 1.0));
     drawn = to;
     list->AddRectFilled({from, at.y}, {to, at.y + size.y}, faded(colours().bad, 0.28f));
     list->AddRectFilled({from, at.y + size.y - px(3)}, {to, at.y + size.y}, colours().bad);
   }
-  const float x = ImPlot::PlotToPixels(traced_row(session.experiment.problem) + 0.5, rows.high).x;
+  const float x = x_of(traced_row(session.experiment.problem) + 0.5);
   list->AddLine({x, at.y}, {x, at.y + size.y}, faded(colours().text, 0.5f));
   ImPlot::PopPlotClipRect();
 }

@@ -187,19 +187,14 @@ void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
   const float allowed = std::max(least, half / static_cast<float>(highest));
   list->AddRectFilled({left, middle - allowed}, {left + room, middle + allowed}, colours().raised);
-  for (const bool wrong : {false, true})  // wrong ones lie above others of their pixel
-    for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (l.wrong[at] != wrong) continue;
-      const bool finite = std::isfinite(l.errors[at]);
-      if (!finite && !wrong) continue;
-      const float size = finite ? half * static_cast<float>(std::min(1.0, l.shares[at] / highest)) : half;
-      const float up = !finite || l.errors[at] > 0 ? size : least, down = !finite || l.errors[at] < 0 ? size : least;
-      list->AddRectFilled(
-          {x_of(i), middle - up},
-          {std::max(x_of(i) + least, x_of(i + 1) - (room > px(4) * static_cast<float>(count) ? px(1) : 0)), middle + down},
-          wrong ? colours().bad : colours().a);
-    }
+  const float gap = room > px(4) * static_cast<float>(count) ? px(1) : 0;
+  const auto height_of = [&](double share) {
+    return std::max(least, half * static_cast<float>(std::min(1.0, share / highest)));
+  };
+  for (const LseBar& bar : lse_bars(l, static_cast<int>(room / least)))
+    list->AddRectFilled({x_of(bar.first), middle - height_of(bar.up)},
+                        {std::max(x_of(bar.first) + least, x_of(bar.end) - gap), middle + height_of(bar.down)},
+                        bar.wrong ? colours().bad : colours().a);
   ImGui::SetCursorScreenPos({left, line.at.y});
   const bool clicked = ImGui::InvisibleButton("L by query", {room, px(lse_picture)}, ImGuiButtonFlags_EnableNav);
   const ImVec2 bar{room / static_cast<float>(count), px(lse_picture)};
@@ -290,6 +285,25 @@ void draw_kernel_gradients(const KernelGradientsAnswer& found) {
 }
 
 }  // namespace
+
+std::vector<LseBar> lse_bars(const LseJudgement& l, int most) {
+  const int count = static_cast<int>(l.shares.size()), room = std::max(1, most), together = (count + room - 1) / room;
+  std::vector<LseBar> bars;
+  for (const bool wrong : {false, true})
+    for (int first = 0; first < count; first += together) {
+      LseBar bar{.first = first, .end = std::min(count, first + together), .wrong = wrong};
+      bool any = false;
+      for (auto i = static_cast<std::size_t>(bar.first); i < static_cast<std::size_t>(bar.end); ++i) {
+        const bool finite = std::isfinite(l.errors[i]);
+        if (l.wrong[i] != wrong || (!finite && !wrong)) continue;
+        any = true;
+        if (!finite || l.errors[i] > 0) bar.up = std::max(bar.up, l.shares[i]);
+        if (!finite || l.errors[i] < 0) bar.down = std::max(bar.down, l.shares[i]);
+      }
+      if (any) bars.push_back(bar);
+    }
+  return bars;
+}
 
 void draw_deviations(const Frame& frame) {
   const ShownTensor& tensor = on_show(frame);

@@ -105,6 +105,15 @@ PanelLine panel_line(float height);
 /// Draws the errors of both methods in numbers, and the rows of the log-sum-exp and its picture if there is room.
 void draw_deviations(const Frame& frame);
 
+/// Bar of neighbouring queries, either wrong or not: the largest errors over the tolerance, of L above golden's and below.
+struct LseBar {
+  int first, end;
+  bool wrong;
+  double up = 0, down = 0;
+};
+/// At most `most` bars of queries that are not wrong, then as many of wrong ones, which lie above them.
+std::vector<LseBar> lse_bars(const LseJudgement& lse, int most);
+
 /// Draws the panel's headline in one line while another panel hides the panel. True if it was clicked.
 bool draw_headline(const Frame& frame);
 

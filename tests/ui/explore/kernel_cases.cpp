@@ -196,6 +196,11 @@ CASE(kernel, log_sum_exp_by_query) {
     hand.check((wrong.shares.at(at) > 1) == is_wrong && std::abs(wrong.errors.at(at) - (is_wrong ? 0.5 : 0)) < 1e-4,
                "query " + std::to_string(i));
   }
+  const std::vector<LseBar> bars = lse_bars(wrong, 10);
+  hand.check(lse_bars(wrong, 96).size() == 96 && bars.size() == 10 + 1, "no more bars than there is room for");
+  hand.check(bars.back().wrong && bars.back().first == 30 && bars.back().end == 40 && bars.back().down == 0 &&
+                 bars.back().up == *std::max_element(wrong.shares.begin() + 30, wrong.shares.begin() + 40),
+             "a bar of several queries shows the largest error");
   hand.stage.resize(1600, 1000);
   hand.settle();
   hand.press(hand.place(picture, 36.5F / 96), settled);
