@@ -328,6 +328,7 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
       loader_.loaded(input);
       const bool has_other_scale = depends_on_other_heads(shown.experiment);  // the digest is of one head
       reading_ += has_other_scale;
+      if (has_other_scale) side_.forget(true);
       if (problem != before || has_other_scale) tell("Q, K and V were rewritten and have been read again.");
     };
   };

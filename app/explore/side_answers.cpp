@@ -53,10 +53,11 @@ ui::GalleryPicture gallery_picture(const ui::GalleryQuestion& question, const Op
   return picture;
 }
 
-/// Wraps `f` with a cache that persists between questions.
+/// Wraps `f` with a cache that persists between questions until their answers are dropped.
 template <class Question, class F>
 auto with_own_cache(F f) {
   return [f, cache = std::make_shared<ComputeCache>()](const Question& q, const auto& run) {
+    if (!run.known) *cache = {};
     Options options = run.options;
     options.cache = cache.get();
     return f(q, options);
@@ -212,11 +213,12 @@ void SideAnswers::ask(ui::SideRequests requests, const std::string& device, cons
   if (to_judge) judged.ask(*to_judge, device);
 }
 
-void SideAnswers::forget() {
+void SideAnswers::forget(bool with_answers) {
   const std::array<const void*, 2> of_files{&questions_.tensors, &questions_.tensor_statistics};  // not of an experiment
   for_each_side(
       [&](auto& question) {
-        if (std::ranges::find(of_files, static_cast<const void*>(&question)) == of_files.end()) question.forget();
+        if (std::ranges::find(of_files, static_cast<const void*>(&question)) != of_files.end()) return;
+        with_answers ? question.clear() : question.forget();
       },
       questions_);
 }

@@ -37,8 +37,9 @@ class SideAnswers {
   /// Asks the requested questions. `complete`: the answer to the session's question; null: not known yet. No heads are judged
   /// while `computing` it.
   void ask(ui::SideRequests requests, const std::string& device, const std::shared_ptr<const Result>& complete, bool computing);
-  /// Stops all questions on the experiment, because it changed.
-  void forget();
+  /// Stops all questions on the experiment, because it changed; `with_answers`: drops the answers, because numbers changed that
+  /// its digests do not cover.
+  void forget(bool with_answers = false);
   /// Drops the gradients of a kernel, because they were opened again.
   void forget_gradients() { questions_.kernel_gradients.clear(); }
   /// Drops the verdict on a loaded output, because its log-sum-exp was opened again.

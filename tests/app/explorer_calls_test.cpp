@@ -3,6 +3,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
+#include "kernels/questions/gradient_window.h"
 #include "tests/app/explorer_fixture.h"
 #include "tests/questions/planted_gradients.h"
 #include "tests/support/support.h"
@@ -40,6 +41,13 @@ class ExplorerCalls : public ExplorerTest {
     for (const char* const name : {"q", "k", "v", "out"})
       dict.bf16s(name, {1, tokens, heads, 8}, random(heads * tokens * 8, seed++));
     return dict.value("softmax_scale", testing::SavedDict::real(scale));
+  }
+  /// A call of two heads; the last number of head 1's K is `largest`.
+  static testing::SavedDict with_largest_key(double largest) {
+    Numbers k = random(144, 2);
+    k.back() = largest;
+    testing::SavedDict dict;
+    return dict.bf16s("q", {1, 9, 2, 8}, random(144, 1)).bf16s("k", {1, 9, 2, 8}, k).bf16s("v", {1, 9, 2, 8}, random(144, 3));
   }
   /// Updates the explorer until this holds.
   template <class Holds>
@@ -169,18 +177,33 @@ TEST_F(ExplorerCalls, ARewrittenCallMayHaveAnotherLength) {
 
 /// Only the largest number of head 1 changes in the file, and with it the scale that both heads share.
 TEST_F(ExplorerCalls, TakeAScaleOverAllHeadsFromARewrittenFile) {
-  const auto saved = [](double largest) {
-    Numbers k = random(144, 2);
-    k.back() = largest;
-    testing::SavedDict dict;
-    return dict.bf16s("q", {1, 9, 2, 8}, random(144, 1)).bf16s("k", {1, 9, 2, 8}, k).bf16s("v", {1, 9, 2, 8}, random(144, 3));
-  };
   session_.experiment.a.scaling.K = parse_scaling("e4m3/tensor");
-  const PanelInput shown = drop(saved(8));
+  const PanelInput shown = drop(with_largest_key(8));
   ASSERT_TRUE(shown.answer.result) << shown.messages.error;
   const std::uint64_t before = shown.answer.result->digests.a;
-  scratch_.write("call.pt", saved(600).bytes());
+  scratch_.write("call.pt", with_largest_key(600).bytes());
   EXPECT_TRUE(updated_until([&] { return explorer_.panel_input().answer.result->digests.a != before; }));
+}
+
+TEST_F(ExplorerCalls, ShowAWindowWithTheScaleOfARewrittenFile) {
+  const auto shown = [&] {
+    const auto window = explorer_.panel_input().side.gradient_window;
+    return window ? (*window)[PairTensor::P].a : std::vector<double>();
+  };
+  const auto shows_another = [&](const std::vector<double>& than) {
+    return updated_until([&] {
+      Requests requests;
+      if (shown().empty()) requests.side.gradient_window = ScoreQuestion{session_.experiment, 0, 9, 0, 9};
+      explorer_.ask_beside(requests, session_);
+      return !shown().empty() && shown() != than;
+    });
+  };
+  session_.experiment.a.scaling.K = parse_scaling("e4m3/tensor");
+  session_.experiment = with_backward(session_.experiment);
+  drop(with_largest_key(8));
+  ASSERT_TRUE(shows_another({}));
+  scratch_.write("call.pt", with_largest_key(600).bytes());
+  EXPECT_TRUE(shows_another(shown()));
 }
 
 /// The output is rewritten after its input.
