@@ -1,6 +1,7 @@
 /// Loads files of the session, requests answers after changes, and collects answers and messages for the panels.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -153,8 +154,9 @@ class Explorer {
   InputLoader loader_{files_};
   std::optional<HeadsOnShow> shown_heads_;
   JudgedAnswer judged_answer_;
-  ui::KernelGradients gradient_files_;  ///< of the session in the last `update`
-  std::vector<std::string> watched_;
+  ui::KernelGradients gradient_files_;                                     ///< of the session in the last `update`
+  std::pair<std::vector<std::string>, std::vector<std::string>> watched_;  ///< files, and folders of them
+  std::chrono::steady_clock::time_point listed_{};                         ///< time of listing the folders
   FileWatch watch_;
   std::shared_ptr<const ui::Lessons> open_lessons_;  ///< null until requested and read
   MainAnswer answer_;                                ///< after all members that its threads use

@@ -10,7 +10,6 @@ namespace {
 
 /// Granularity of file times, which advance with the kernel's tick.
 constexpr std::chrono::milliseconds coarseness(20);
-constexpr std::chrono::milliseconds period(250);
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 /// Watches for files that other programs rewrite, on a thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,8 @@ namespace attoscope::app {
 /// Reports rewritten files once they have not changed for a period. Destruction ends its thread.
 class FileWatch {
  public:
+  static constexpr std::chrono::milliseconds period{250};
+
   /// The other thread calls `published` whenever `take` has something to return.
   explicit FileWatch(std::function<void()> published) : published_(std::move(published)) {}
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -234,18 +235,21 @@ std::vector<std::string> read_with_answers(const Experiment& e, const ui::Kernel
 
 }  // namespace
 
-/// Watches the files of the session.
+/// Watches the files of the session; lists its folders again after a period of the watch.
 void Explorer::watch_files(const Experiment& e) {
-  std::vector<std::string> files;
-  if (has_loaded(e)) files = watched_files(e.loaded.file);
+  const Input& input = e.problem.input;
+  std::vector<std::string> files = read_with_answers(e, gradient_files_), specs;
   for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
     if (e.backward.on && !gradient->file.empty()) files.push_back(gradient_file(gradient->file));
-  std::ranges::copy(read_with_answers(e, gradient_files_), std::back_inserter(files));
-  if (e.problem.input.kind == InputKind::tensors && e.problem.input.tensors && e.problem.input.file != choices_.example_file)
-    for (std::string& file : watched_files(e.problem.input.file))
-      if (std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
   if (!choices_.missing.empty()) files.push_back(choices_.missing);
-  if (files != watched_) watch_.watch(watched_ = files);
+  if (has_loaded(e)) specs.push_back(e.loaded.file);
+  if (input.kind == InputKind::tensors && input.tensors && input.file != choices_.example_file) specs.push_back(input.file);
+  const auto now = std::chrono::steady_clock::now();
+  if (watched_ == std::pair(files, specs) && now < listed_ + FileWatch::period) return;
+  watched_ = {files, specs};
+  listed_ = now;
+  for (const std::string& spec : specs) std::ranges::move(watched_files(spec), std::back_inserter(files));
+  watch_.watch(files);
 }
 
 /// Reads rewritten files again, an input before its output, which may have another number of tokens. A file that cannot be read
