@@ -127,12 +127,6 @@ LastSession read_file_session(const std::string& path, std::vector<std::string>&
   return read;
 }
 
-ui::Session placed_session(const std::string& path, std::vector<std::string>& remarks) {
-  ui::Session session = read_file_session(path, remarks).session;
-  place_beside(session, path);
-  return session;
-}
-
 }  // namespace
 
 ui::Session parse_session(std::string_view text, std::vector<std::string>& remarks) { return parse(text, remarks).session; }
@@ -150,6 +144,12 @@ std::string short_session_text(const ui::Session& session) {
   Json text{{"schema", schema}};
   text.update(difference(settings_json(settings_to_read(named)), settings_json(settings_to_read(ui::Session()))));
   return json_text(text, -1);
+}
+
+ui::Session placed_session(const std::string& path, std::vector<std::string>& remarks) {
+  ui::Session session = read_file_session(path, remarks).session;
+  place_beside(session, path);
+  return session;
 }
 
 ui::Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch) {

@@ -26,6 +26,8 @@ std::string short_session_text(const ui::Session& session);
 /// Parses a file, or an archive of `pack_session`; sentences begin with its name. Resolves relative paths against its folder,
 /// and searches that folder for files that have moved (`find_files`). Throws if `watch` requests a stop.
 ui::Session read_session(const std::string& path, std::vector<std::string>& remarks, const ReadWatch& watch = {});
+/// The same without a search.
+ui::Session placed_session(const std::string& path, std::vector<std::string>& remarks);
 /// True if `read_session` takes less than a frame, or fails.
 bool is_quick_session(const std::string& path);
 

@@ -288,6 +288,16 @@ void find_files(ui::Session& session, const std::string& folder, const ReadWatch
   for (std::string* const spec : other_specs(session)) search.find_by_name(*spec);
 }
 
+void take_places(ui::Session& session, ui::Session found) {
+  std::vector<std::string> places;
+  for_each_spec(found, [&](const std::string& spec) { places.push_back(spec); });
+  std::size_t i = 0;
+  for_each_spec(session, [&](std::string& spec) {
+    if (i < places.size() && !missing_of(spec).empty()) spec = places[i];
+    ++i;
+  });
+}
+
 ui::Session with_file_at(ui::Session session, const std::string& missing, const std::string& found) {
   const fs::path folder = fs::path(found).parent_path();
   for_each_spec(session, [&](std::string& spec) {

@@ -36,6 +36,9 @@ bool misses_files(const ui::Session& session);
 void find_files(ui::Session& session, const std::string& folder, const ReadWatch& watch = {});
 void find_files(Experiment& experiment, const std::string& folder, const ReadWatch& watch = {});
 
+/// Gives the missing files of `session` the places that they have in `found`, the same session after a search.
+void take_places(ui::Session& session, ui::Session found);
+
 /// The session with `missing` replaced by `found`, and other missing files by files of their names beside `found`.
 ui::Session with_file_at(ui::Session session, const std::string& missing, const std::string& found);
 

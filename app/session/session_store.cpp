@@ -16,6 +16,7 @@
 #include "app/files/zip.h"
 #include "app/json/json.h"
 #include "app/session/session.h"
+#include "app/session/session_places.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -101,7 +102,8 @@ SessionStore::SessionStore(Places places, const ui::Session& session, const std:
     first.path = absolute(document);
     try {
       std::vector<std::string> remarks;
-      first.saved = read_session(first.path, remarks);
+      first.saved = placed_session(first.path, remarks);
+      take_places(*first.saved, session);  // whose files were searched when it was read
       if (remarks.empty()) known_[first.path] = hash_of_file(first.path).value_or(nobodys);
       first.settling = *first.saved == session;
     } catch (const std::exception&) {

@@ -188,6 +188,18 @@ TEST(SessionStore, TheNextWindowGoesOnWithTheFileAndKnowsThatItIsUnsaved) {
   EXPECT_TRUE(without.files(open.session).unsaved) << "the file does not exist any more";
 }
 
+/// The text is deleted between, so that a second search would not find it.
+TEST(SessionStore, FilesOfTheSessionAreSearchedOnce) {
+  OpenSession open;
+  const std::string file = open.folder / "mine.json", text = open.folder.write("text.txt", "x");
+  open.session.train.text.file = open.folder / "gone/text.txt";
+  open.store.save(open.session, file);
+  open.session = read(file);
+  EXPECT_EQ(open.session.train.text.file, text);
+  std::filesystem::remove(text);
+  EXPECT_FALSE(open.window(file).files(open.session).unsaved);
+}
+
 TEST(Autosave, EachWindowHasItsOwnAndTheNextTakesTheNewest) {
   const TemporaryDirectory folder;
   const std::string path = folder / "state/session.json";
