@@ -341,7 +341,8 @@ Answered merged(const std::vector<std::string>& directories) {
     throw std::runtime_error(fmt::format("point {} differs between two of the directories", differs->index));
   const auto same_point = [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index; };
   all.answers.erase(std::unique(all.answers.begin(), all.answers.end(), same_point), all.answers.end());
-  all.note = fmt::format("{} of {} points in {} directories.", all.answers.size(), point_count(all.sweep), directories.size());
+  all.note = fmt::format("{} of {} in {}.", all.answers.size(), counted(point_count(all.sweep), "point"),
+                         counted(directories.size(), "directory", "directories"));
   return all;
 }
 

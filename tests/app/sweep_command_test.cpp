@@ -125,6 +125,7 @@ TEST(SweepCommand, EqualPointsThatHoldANaNMerge) {
   succeed(with(words("sweep --input constant:0 --n 16 --d 4 --vary format=bf16,fp16 --no-cache --out"), {part}));
   EXPECT_THAT(bytes_of_file(part + "/points.csv"), HasSubstr("nan"));
   EXPECT_THAT(output_of({"sweep", "--merge", part, part}), HasSubstr("2 of 2 points in 2 directories."));
+  EXPECT_THAT(output_of({"sweep", "--merge", part}), HasSubstr("2 of 2 points in 1 directory."));
 }
 
 TEST(SweepCommand, TypedOptionsChangeTheSweepOfASession) {
