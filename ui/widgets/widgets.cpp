@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "imgui_internal.h"
+#include "kernels/arithmetic/quoted.h"
 
 namespace attoscope::ui {
 
@@ -139,11 +140,8 @@ float draw_in_line(ImVec2 at, float height, Face face, Colour colour, std::strin
 std::string fitted(Face face, std::string_view text, float width) {
   if (text_width(face, text) <= width) return std::string(text);
   std::string shorter(text);
-  while (!shorter.empty() && text_width(face, shorter + "…") > width) {
-    do shorter.pop_back();
-    while (!shorter.empty() && (static_cast<unsigned char>(shorter.back()) & 0xC0) == 0x80);
-    if (!shorter.empty() && static_cast<unsigned char>(shorter.back()) >= 0xC0) shorter.pop_back();
-  }
+  while (!shorter.empty() && text_width(face, shorter + "…") > width)
+    shorter.resize(first_characters(shorter, shorter.size() - 1).size());
   return shorter + "…";
 }
 

@@ -203,6 +203,12 @@ CASE(access, text_at_225_percent) {
 
 // --- motion -----------------------------------------------------------------------------------------------------------
 
+CASE(access, shortened_text_keeps_what_fits) {
+  const float room = text_width(Face::label, "aé…");
+  hand.expect_text(fitted(Face::label, "aéxxxxxx", room), "aé…");
+  hand.expect_text(fitted(Face::label, "aé", room), "aé");
+}
+
 /// True if the screen changes within a second without input.
 bool moves(Hand& hand) {
   const Picture first = hand.picture();
