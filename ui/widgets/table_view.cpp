@@ -76,7 +76,7 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
     const TitleLines title = lines_of(title_of(table.columns[c]), two_lines);
     float width = std::max(text_width(Face::small, title[0]), text_width(Face::small, title[1]));
     for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
-      width = std::max(width, text_width(Face::mono_small, text_of(table.columns[c], table.rows[row][c])));
+      width = std::max(width, text_width(Face::mono_small, cell_text(table.columns[c], table.rows[row][c])));
     widths.push_back(width + px(first && marked && !table.columns[c].minor ? 14 : 2));
     first &= table.columns[c].minor;
     if (!table.columns[c].minor) room -= widths.back() + 2 * px(cell_padding), ++shown;
@@ -166,7 +166,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
       ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
   if (look.hovered != nullptr && ImGui::IsItemHovered()) *look.hovered = row;
   const std::size_t name = columns[static_cast<std::size_t>(first)];
-  explain(about.meaning.empty() ? text_of(table.columns[name], table.rows[row][name]) : about.meaning, about.formula);
+  explain(about.meaning.empty() ? cell_text(table.columns[name], table.rows[row][name]) : about.meaning, about.formula);
   ImGui::SameLine(0, 0);
   if (about.mark) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -178,7 +178,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
     if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, height);
     const bool beside_mark = static_cast<int>(i) == first && about.mark;
     if (beside_mark) ImGui::Indent(px(12));
-    draw_cell(text_of(table.columns[c], table.rows[row][c]), has_words(table, c),
+    draw_cell(cell_text(table.columns[c], table.rows[row][c]), has_words(table, c),
               about.chosen ? colours().text : colours().secondary);
     if (beside_mark) ImGui::Unindent(px(12));
   }
@@ -193,6 +193,11 @@ float row_height(std::size_t rows, bool bars, float room) {
 }
 
 }  // namespace
+
+std::string cell_text(const ColumnHeading& heading, const TableCell& cell) {
+  const auto* const number = std::get_if<double>(&cell);
+  return number != nullptr && std::isnan(*number) ? "NaN" : text_of(heading, cell);
+}
 
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look) {
   const std::vector<std::size_t> columns = shown_columns(table);

@@ -26,6 +26,9 @@ struct TableLook {
   std::optional<std::size_t>* hovered = nullptr;  ///< set to the row under the mouse
 };
 
+/// The text of a cell in the window; files have "nan" for NaN.
+std::string cell_text(const ColumnHeading& heading, const TableCell& cell);
+
 /// Draws the visible columns in the available room. A click on a heading sorts by its column. Returns the index in the table of
 /// the clicked row.
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look);

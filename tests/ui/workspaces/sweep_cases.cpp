@@ -7,6 +7,7 @@
 #include "tests/ui/cases.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/plot.h"
+#include "ui/widgets/table_view.h"
 
 namespace attoscope::testing {
 namespace {
@@ -226,6 +227,8 @@ CASE(sweep, means_in_digits) {
   is(texts({2, 1e4}, {2}), "2.00e0 ");
   is(texts({0, 0}, {0}), "0 ");
   is(texts({std::nan("")}, {std::nan("")}), "NaN ");
+  is(cell_text({.key = "x", .digits = 3}, std::nan("")), "NaN");
+  is(cell_text({.key = "x", .digits = 3}, 0.51234), "0.512");
 }
 
 /// A table of made-up numbers.
