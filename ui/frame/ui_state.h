@@ -119,9 +119,10 @@ template <class Row>
 struct ShownHeads {
   std::size_t sort = 0;                             ///< index of the measure that orders them
   std::shared_ptr<const std::vector<Row>> found{};  ///< source of `shown`
-  std::size_t sorted_by = 0;
+  std::optional<std::size_t> sorted_by{};           ///< none: nothing was on show
   int of_layer = -1;
   std::vector<const Row*> shown{};  ///< pointers into `found`
+  Table table{};                    ///< of `shown`
 };
 
 /// State of the picture of all heads.

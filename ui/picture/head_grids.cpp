@@ -271,8 +271,7 @@ int draw_coloured_grid(const HeadsState& heads, const TensorFileInfo& info, int 
 }
 
 /// Draws the table; sets the head under the mouse; returns the clicked head, -1: none.
-int draw_measure_table(HeadsState& heads, const TensorFileInfo& info, int open) {
-  const Table table = shown_heads_table(heads, info);
+int draw_measure_table(HeadsState& heads, int open) {
   const auto row = [&](std::size_t i) {
     const int head = heads.outputs.shown[i]->head;
     return TableRow{.id = "head row " + std::to_string(head),
@@ -280,7 +279,7 @@ int draw_measure_table(HeadsState& heads, const TensorFileInfo& info, int open) 
                     .chosen = head == open};
   };
   std::optional<std::size_t> hovered;
-  const auto clicked = draw_table("heads table", table, {.row = row, .hovered = &hovered});
+  const auto clicked = draw_table("heads table", heads.outputs.table, {.row = row, .hovered = &hovered});
   heads.hovered = hovered ? heads.outputs.shown[*hovered]->head : -1;
   return clicked ? heads.outputs.shown[*clicked]->head : -1;
 }
@@ -334,7 +333,7 @@ int draw_measure_grid(HeadsState& heads, const TensorFileInfo& info, int open) {
   int clicked = draw_coloured_grid(heads, info, open, size);
   ImGui::SetCursorScreenPos(beside ? ImVec2{at.x + size.x + gap, at.y} : ImVec2{at.x, at.y + size.y + gap});
   if (ImGui::BeginChild("heads table", {0, beside ? 0 : std::max(all.y - size.y - gap, px(140))}, ImGuiChildFlags_NavFlattened))
-    if (const int head = draw_measure_table(heads, info, open); head >= 0) clicked = head;
+    if (const int head = draw_measure_table(heads, open); head >= 0) clicked = head;
   ImGui::EndChild();
   return clicked;
 }

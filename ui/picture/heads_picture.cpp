@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "kernels/experiment/rules.h"
 #include "kernels/questions/kv_cache.h"
@@ -301,8 +302,10 @@ void draw_outliers(Session& session, const TensorFileInfo& info, const HeadsStat
 void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool grid, Requests& requests) {
   const HeadsView heads = found_of(input.side.heads, session.experiment);
   const TensorFileInfo& info = input.choices.tensors;
-  if (refresh(m.outputs, heads.rows, grid ? -1 : m.layer)) measure_outputs(m);
-  m.names = method_names(session.experiment);
+  const bool is_new = refresh(m.outputs, heads.rows, grid ? -1 : m.layer);
+  if (is_new) measure_outputs(m);
+  const MethodNames before = std::exchange(m.names, method_names(session.experiment));
+  if (is_new || m.names != before) m.outputs.table = shown_heads_table(m, info);
   sort_combo(m.outputs.sort, info.heads, m.names);
   if (!grid) layer_combo(m, info);
   if (!grid) range_combo(session.view.heads_range);
@@ -322,8 +325,8 @@ float share_of(const PositiveRange& all, double error) {
 }
 
 /// Draws the table; a click on a heading orders by it. Returns the head that was clicked; -1: none.
-int draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open) {
-  const Table table = shown_kv_table(heads, info);
+int draw_kv_table(const HeadsState& heads, int open) {
+  const Table& table = heads.kv.table;
   PositiveRange all;
   if (heads.kv.found)
     for (const KvRow& row : *heads.kv.found) std::ranges::for_each(row.errors, [&](double x) { all.take(x); });
@@ -345,11 +348,11 @@ int draw_kv_table(const HeadsState& heads, const TensorFileInfo& info, int open)
 
 void draw_kv(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {
   const KvView heads = found_of(input.side.kv, kv_question(session.experiment));
-  refresh(m.kv, heads.rows, m.layer);
+  if (refresh(m.kv, heads.rows, m.layer)) m.kv.table = shown_kv_table(m, input.choices.tensors);
   layer_combo(m, input.choices.tensors);
   progress(m, session.experiment.problem.input.file, heads, requests);
   const int open = session.experiment.problem.input.index;
-  open_head(session, input.choices.tensors, draw_kv_table(m, input.choices.tensors, open));
+  open_head(session, input.choices.tensors, draw_kv_table(m, open));
 }
 
 void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Requests& requests) {

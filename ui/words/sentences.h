@@ -26,6 +26,7 @@ std::string shown_stem(const std::string& files);
 struct MethodNames {
   std::string a, b;
   std::string b_after_a;  ///< b's name after a's: "three-pass", "tau 0"
+  friend bool operator==(const MethodNames&, const MethodNames&) = default;
 };
 MethodNames method_names(const Experiment& experiment);
 

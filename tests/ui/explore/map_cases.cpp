@@ -405,6 +405,10 @@ CASE(maps, two_bad_heads_of_270) {
   hand.choose(heatmap + "##heads sort", "###max_score");
   hand.frames(3);
   hand.check(shown[0]->head == hot, "another measure orders and colours them");
+  const Table& table = hand.stage.state->heads.outputs.table;
+  const auto* const kept = table.rows.data();
+  hand.frames(3);
+  hand.check(table.columns[1].key == "max_score" && table.rows.data() == kept, "the table changes with its order alone");
   for (const std::string& way : {card(huge), table_row(shown[1]->head), heatmap + "**/###apart " + std::to_string(hot)}) {
     hand.show(&View::picture, PictureKind::heads, 3);
     const int expected = way == card(huge) ? huge : way.ends_with("apart " + std::to_string(hot)) ? hot : shown[1]->head;
