@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/arithmetic/exponential.h"
 #include "kernels/arithmetic/random.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
 
@@ -16,14 +17,13 @@ enum class Stream : std::uint8_t { scores, values };
 
 /// Normal numbers of one row, by the Box-Muller transform.
 std::vector<double> normal_numbers(std::uint64_t seed, int row, Stream stream, int count) {
-  constexpr double turn = 6.283185307179586;
   std::vector<double> numbers;
   numbers.reserve(static_cast<std::size_t>(count));
   const std::uint64_t name = (static_cast<std::uint64_t>(row) << 8) | static_cast<std::uint64_t>(stream);
   for (int i = 0; i < count; ++i) {
     const Philox<std::uint64_t> bits = philox<std::uint64_t>(static_cast<std::uint64_t>(i), 0, name, seed);
-    const double radius = std::sqrt(-2 * std::log(1 - unit_interval<double>(bits.x[0], bits.x[1])));
-    numbers.push_back(radius * std::cos(turn * unit_interval<double>(bits.x[2], bits.x[3])));
+    const double radius = std::sqrt(-2 * logarithm(1 - unit_interval<double>(bits.x[0], bits.x[1])));
+    numbers.push_back(radius * sincos_turns(unit_interval<double>(bits.x[2], bits.x[3])).cos);
   }
   return numbers;
 }
@@ -37,7 +37,7 @@ Row row_of(const SumDrift& q, int row) {
   Row r;
   const std::vector<double> scores = normal_numbers(q.seed, row, Stream::scores, q.n);
   const double largest = std::ranges::max(scores);
-  for (const double s : scores) r.p.push_back(static_cast<float>(round(q.format, lifted * std::exp(s - largest))));
+  for (const double s : scores) r.p.push_back(static_cast<float>(round(q.format, lifted * exponential(s - largest))));
   for (const double v : normal_numbers(q.seed, row, Stream::values, q.n))
     r.v.push_back(static_cast<float>(round(q.format, q.mean + v)));
   return r;

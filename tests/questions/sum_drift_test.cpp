@@ -41,6 +41,8 @@ TEST(SumDrift, IsHardlyThereOnOtherGpusAndFormats) {
   EXPECT_LT(sum_drift({.format = bf16, .n = 32768}), 1e-3);
 }
 
+TEST(SumDrift, OfASeedHasTheSameBitsOnEveryMachine) { EXPECT_EQ(drift(512, 0, 0.5), 0.0016286504863884852); }
+
 /// Drift of the plain function on numbers of the standard library: the arithmetic has this drift, not only the optimized
 /// code.
 TEST(SumDrift, IsThatOfThePlainRule) {
