@@ -47,6 +47,8 @@ TEST(Progress, ComesToOneInManySteps) {
   expect_complete(shares_of(wide), 12);
 }
 
+TEST(Progress, OfOneBlockComesToOne) { EXPECT_EQ(std::ranges::max(shares_of(question(2))), 1); }
+
 TEST(Progress, WhatIsRememberedIsNoWork) {
   ComputeCache cache;
   Experiment e = question(2048);
