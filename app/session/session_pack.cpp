@@ -207,11 +207,11 @@ class Packer {
     if (all && e.loaded.file == read.input.file && !e.loaded.file.empty())
       e.loaded.file = e.problem.input.file;
     else
-      pack_output(e.loaded, "o", all && has_loaded(e) ? kernel_output_heads(e.loaded.file, of_output) : 1,
+      pack_output(e.loaded, "o", all && has_loaded(e) ? heads_of_layers(e.loaded.file, of_output) : std::vector{1},
                   [&](KernelOutput& o) { load_kernel_output(o, of_output, watch_); });
     for (const bool of_lse : {false, true})
       if (KernelOutput& gradient = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; !gradient.file.empty())
-        pack_output(gradient, of_lse ? "dlse" : "do", all ? gradient_heads(gradient.file, read, of_lse) : 1,
+        pack_output(gradient, of_lse ? "dlse" : "do", {all ? gradient_heads(gradient.file, read, of_lse) : 1},
                     [&](KernelOutput& o) { load_gradient(o, read, of_lse, watch_); });
   }
 
@@ -275,11 +275,17 @@ class Packer {
     e.loaded.lse = place("lse-", e.loaded.lse, e.loaded.index, all, make).first;
   }
 
-  /// Packs the head of an output, or all if it has more `heads`; `read` reads what is not read yet.
-  void pack_output(KernelOutput& output, const std::string& tensor, int heads, const ReadOutput& read) {
+  /// Numbers of heads of an output's layers and sequences.
+  static std::vector<int> heads_of_layers(const std::string& file, const Problem& problem) {
+    std::vector<int> heads;
+    for (const CallFiles::Output& layer : outputs_of(file, problem)) heads.push_back(layer.shape.count());
+    return heads;
+  }
+  /// Packs the head of an output, or all if it has more, `heads` of each layer; `read` reads what is not read yet.
+  void pack_output(KernelOutput& output, const std::string& tensor, const std::vector<int>& heads, const ReadOutput& read) {
     if (output.file.empty()) return;
     if (!output.values) read(output);
-    const bool all = heads > 1;
+    const bool all = heads.size() > 1 || heads.front() > 1;
     const auto make = [&](const std::string& name) {
       const std::vector<ExactTensor> tensors =
           all ? all_of_output(output.file, tensor, heads, read)
@@ -290,21 +296,22 @@ class Packer {
     std::tie(output.file, output.index) = place((tensor + "-").c_str(), output.file, output.index, all, make);
     output.digest = output_digest(*output.values, output.n, output.d);
   }
-  /// Heads of an output; consecutive heads of one size share a tensor.
-  static std::vector<ExactTensor> all_of_output(const std::string& file, const std::string& tensor, int heads,
-                                                const ReadOutput& read) {
+  /// A tensor for each layer, which has the next of `heads`.
+  static std::vector<ExactTensor> all_of_output(const std::string& file, const std::string& tensor,
+                                                const std::vector<int>& heads, const ReadOutput& read) {
     std::vector<ExactTensor> tensors;
-    for (int head = 0; head < heads; ++head) {
-      KernelOutput o;
-      o.file = file, o.index = head;
-      read(o);
-      const bool fits = !tensors.empty() && tensors.back().shape[1] == size(o.n) && tensors.back().shape[2] == size(o.d);
-      if (!fits)
-        tensors.push_back({"layers." + std::to_string(tensors.size()) + "." + tensor, {0, size(o.n), size(o.d)}, {}, o.type});
-      ++tensors.back().shape[0];
-      tensors.back().values.insert(tensors.back().values.end(), o.values->begin(), o.values->end());
+    int head = 0;
+    for (const int count : heads) {
+      const std::string before = heads.size() == 1 ? "" : "layers." + std::to_string(tensors.size()) + ".";
+      ExactTensor& layer = tensors.emplace_back(ExactTensor{before + tensor, {}, {}, {}});
+      for (const int end = head + count; head < end; ++head) {
+        KernelOutput o;
+        o.file = file, o.index = head;
+        read(o);
+        layer.shape = {size(count), size(o.n), size(o.d)}, layer.type = o.type;
+        layer.values.insert(layer.values.end(), o.values->begin(), o.values->end());
+      }
     }
-    if (tensors.size() == 1) tensors.front().name = tensor;
     return tensors;
   }
 
@@ -325,7 +332,7 @@ class Packer {
     const int heads = all && output.file == *spec ? gradient_heads(*spec, problem, tensor) : 1;
     if (is_of_group && heads == 0)
       throw std::runtime_error(*spec + ": holds sums of sequences that differ in length, expected sequences of one length");
-    pack_output(output, name, heads, [&](KernelOutput& o) {
+    pack_output(output, name, {heads}, [&](KernelOutput& o) {
       o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), problem, gradient.tensor, watch_);
     });
     *spec = is_of_group || heads > 1 ? output.file : output.file + ":0";  // one for each head of K or Q, or of one head

@@ -260,19 +260,20 @@ TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   EXPECT_EQ(*again.backward.d_o_file.values, *s.experiment.backward.d_o_file.values);
 }
 
-/// Sequences of 3 and 5 queries become layers, in an output's file as well.
+/// Sequences become layers, in an output's file as well, also two of one length.
 TEST(SessionPack, HoldsAllHeadsOfAnOutputOfSequences) {
   const TemporaryDirectory here;
   SavedDict dict;
-  for (const char* const part : {"q", "k", "v"}) dict.bf16s(part, {8, 2, 8}, draws(1, 128));
-  dict.ints("cu_seqlens_q", {3}, {0, 3, 8});
+  for (const char* const part : {"q", "k", "v"}) dict.bf16s(part, {13, 2, 8}, draws(1, 208));
+  dict.ints("cu_seqlens_q", {4}, {0, 3, 8, 13});
   Session s = session_of(here.write("call.pt", dict.bytes()) + ":3");
-  const std::string o = here.write("o.npy", npy_bytes(std::array{8, 2, 8}, draws(4, 128)));
+  const std::string o = here.write("o.npy", npy_bytes(std::array{13, 2, 8}, draws(4, 208)));
   use_kernel_output(s.experiment, read_kernel_output(o, s.experiment.problem), false);
   s.sweep.over = SweepOver::head;
   const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
   EXPECT_EQ(again.loaded.index, 3);
   EXPECT_EQ(*again.loaded.values, *s.experiment.loaded.values);
+  EXPECT_THAT(outputs_of(again.loaded.file, again.problem), SizeIs(3)) << "one for each sequence";
 }
 
 /// Its sequences become layers, beside which no log-sum-exp is judged.
