@@ -450,6 +450,7 @@ TEST(MovedSessions, LookForATensorOfAFileBesideThemselves) {
   s.kernel_gradients.dq = gradients + ":x:0";
   load_gradients(s.experiment);
   const std::string file = write_session(there, s);
+  for (const char* const part : {"q.npy", "k.npy", "v.npy"}) fs::rename(here / part, there / part);
   fs::rename(gradients, there / "renamed.safetensors");
   const Session again = opened(file);
   EXPECT_EQ(again.experiment.backward.d_o_file.file, there / "renamed.safetensors:y");
