@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/files/files.h"
 #include "app/tensors/call_files.h"
 #include "app/tensors/name_words.h"
 #include "app/words/numbers.h"
@@ -81,6 +82,8 @@ Outputs outputs_of_calls(const TensorSpec& spec) try {
 std::optional<CallFiles> calls_of(const Input& input) try {
   if (input.kind != InputKind::tensors || !names_tensor_files(input.file)) return {};
   return CallFiles(input.file);
+} catch (const NotFetched&) {  // the output is read again once the files are there
+  throw;
 } catch (const std::runtime_error&) {
   return {};
 }
