@@ -90,7 +90,9 @@ template <class Load>
 bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output,
                              const Experiment& experiment, std::string& failure, Load load) {
   if (unreadable_output_ == experiment) return false;
-  const Head head{output.file, output.index, experiment.problem.n, value_columns(experiment.problem)};
+  const Problem& problem = experiment.problem;
+  const std::string input = problem.input.kind == InputKind::tensors ? problem.input.file : "";
+  const Head head{output.file, output.index, problem.n, value_columns(problem), input};
   auto arrival = read(shelf, head, output.file, [load](const Head& asked, const ReadWatch& watch) {
     KernelOutput read;
     read.file = asked.file;

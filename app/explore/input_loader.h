@@ -68,6 +68,7 @@ class InputLoader {
   struct Head {
     std::string file;
     int index = 0, n = 0, d = 0;
+    std::string input{};  ///< the problem's, whose layers and sequences an output has
     friend bool operator==(const Head&, const Head&) = default;
   };
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/explore/file_reader.h"
+#include "app/explore/input_loader.h"
 #include "app/explore/lesson_pages.h"
 #include "app/explore/lessons.h"
 #include "app/explore/session_requests.h"
@@ -13,6 +14,7 @@
 #include "app/link/link.h"
 #include "app/session/session.h"
 #include "app/sweep/sweep.h"
+#include "app/tensors/kernel_output.h"
 #include "app/tensors/tensors.h"
 #include "kernels/compute.h"
 #include "kernels/experiment/text.h"
@@ -211,6 +213,34 @@ TEST_F(ExplorerFiles, ASessionThatNamesLargeTensorsIsAnsweredOnceTheyAreThere) {
   session_.experiment.problem.input = parse_input(scratch_.write("x.safetensors", std::string(5 << 20, 'x')));
   EXPECT_THAT(settled().messages.error, HasSubstr("header length is"));
   EXPECT_THAT(settled().messages.error, HasSubstr("header length is")) << "the error stays, and the file is not read again";
+}
+
+/// The input, which changes while the output is read, says where its sequences begin.
+TEST(InputLoader, ReadsAnOutputForTheInputAskedLast) {
+  const TemporaryDirectory scratch;
+  const std::string o = scratch.write("o.npy", npy_of("(16384, 1, 64)", floats_of(1 << 20)));
+  const auto input = [&](int first) {
+    const std::vector<std::int32_t> begins{0, first, first + 4, 1 << 14};
+    const std::string file =
+        scratch.write("begins" + std::to_string(first) + ".npy", npy(npy_header("<i4", "(4,)"), raw(begins)));
+    return parse_input(o + "," + o + "," + o + ",cu_seqlens_q=" + file);
+  };
+  Session session;
+  FileReader reader({});
+  InputLoader loader(reader);
+  Experiment e = sized_experiment(4, 64);
+  use_kernel_output(e, parse_kernel_output(o + ":1"), false);
+  std::string failure;
+  e.problem.input = input(1);
+  EXPECT_FALSE(loader.load_output(e, failure));
+  e.problem.input = input(2);
+  EXPECT_TRUE(eventually([&] {
+    reader.update(session);
+    return loader.load_output(e, failure) || !failure.empty();
+  }));
+  EXPECT_EQ(failure, "");
+  ASSERT_TRUE(e.loaded.values);
+  EXPECT_EQ(e.loaded.values->front(), 2 * 64);
 }
 
 /// A call of six tokens and three heads; the outputs are in a second file of the folder.
