@@ -203,6 +203,11 @@ CASE(lesson_views, block_bits) {
   expect(hand, block, "other numbers", [&] { hand.fill(page + "##numbers", "1, 2^-3"); }, {{"numbers", "1, 2^-3"}});
   expect(hand, block, "no number", [&] { hand.fill(page + "##numbers", "1, much"); }, {});
   expect(hand, block, "an outlier", [&] { hand.type(page + "##outlier", "64"); }, {{"outlier", "64"}});
+  const std::string stored = "bits\nstorage: int8/token\n";
+  expect(hand, stored + "numbers: 1e35", "an outlier beyond fp32", [&] { hand.type(page + "##outlier", "4096"); }, {});
+  hand.check(has(hand.stage.state->learn->views.at(0).complaint, "outlier or head is too large"), "the outlier is refused");
+  expect(hand, stored + "outlier: 4096", "a number beyond fp32", [&] { hand.fill(page + "##numbers", "1e35"); }, {});
+  hand.check(has(hand.stage.state->learn->views.at(0).complaint, "outlier or head is too large"), "the number is refused");
   show(hand, "bits\nstorage: int8/token\nnumbers: 5");
   hand.check(has(summary(hand), "1 element of 8 bits and one scale of 32: "), summary(hand));
   show(hand, "bits\nstorage: e4m3/block:32/e8m0/floor\nnumbers: 0.97, -0.25");

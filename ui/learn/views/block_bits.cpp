@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <exception>
+#include <utility>
 
 #include "kernels/questions/stored_block.h"
 #include "ui/learn/views/view_parts.h"
@@ -80,20 +81,28 @@ constexpr std::array<Choice, storages.size()> storage_choices{{
     {"NVFP4", "e2m1, 16 numbers with one e4m3 scale over one fp32 scale of the head."},
 }};
 
+/// Changes a key of the block, or tells why there is no such block: without one, no controls would be drawn.
+void change_block(LessonScene& scene, std::string_view key, std::string value) {
+  const std::vector<LessonParameter> before = scene.edits.changes;
+  change(scene, key, std::move(value));
+  scene.state.complaint.clear();
+  asked_block(scene, scene.state.complaint);
+  if (!scene.state.complaint.empty()) scene.edits.changes = before;
+}
+
 void type_numbers(LessonScene& scene) {
   const auto typed = typed_value(scene, "numbers", "1", scene.width,
                                  "The numbers that share a scale, with commas between them: 1 to 32. Enter sets them.",
                                  "x -> scale * round(x / scale)");
   if (!typed) return;
-  numbers_of(listed_words(*typed), scene.state.complaint);
-  if (scene.state.complaint.empty()) change(scene, "numbers", *typed);
+  change_block(scene, "numbers", *typed);
 }
 
 void choose_outlier(LessonScene& scene) {
   std::string problem;
   int outlier = whole_of(scene, "outlier", 1, 1, 4096, problem);
   const WithWidth width(std::min(scene.width, px(420)));
-  if (slider({"outlier", 1, 256, 1, 4096, true}, outlier)) change(scene, "outlier", std::to_string(outlier));
+  if (slider({"outlier", 1, 256, 1, 4096, true}, outlier)) change_block(scene, "outlier", std::to_string(outlier));
   explain("The factor of the first number, applied before anything is stored.", "x_1 -> outlier * x_1");
 }
 
