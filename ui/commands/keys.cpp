@@ -266,7 +266,7 @@ constexpr std::array table{
     Key{"Ctrl+Q", "quit", ImGuiMod_Ctrl | ImGuiKey_Q, [](const Frame& t) { t.requests.quit = true; }},
     Key{"wheel", "zoom around the mouse; Shift: head dimension, Ctrl: rows"},
     Key{"drag", "move the picture; double click: all of it"},
-    Key{"wheel, drag, double click", "in plots: zoom, move, show all"},
+    Key{"wheel, drag", "in plots: zoom, move; double click: all of it"},
     Key{"click", "pin a cell and trace its row"},
     Key{"Ctrl+click", "type a slider's value; so does a click on the number"},
 };
