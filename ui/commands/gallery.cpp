@@ -32,12 +32,11 @@ constexpr std::array<Choice, 4> kinds{{
     {"policies", "The steps that a rounds: a click changes method a of the current experiment."},
 }};
 
-bool fits(const Policy& p) { return policy_name(p.precision, Algorithm::flash2) == p.name; }
-
-/// The default experiment under a policy.
-Experiment with_policy(Experiment e, const Policy& p) {
-  e.a.precision = p.precision;
-  return e;
+/// `e` with a under a policy.
+Experiment under_policy(Experiment e, const Policy& p) {
+  const Experiment before = e;
+  e.a = with_policy(e.a, p);
+  return with_gradients_in_step(before, std::move(e));
 }
 
 GalleryEntry entry_of(Kind kind, std::string_view name, std::string_view title, std::string sentence, Experiment experiment) {
@@ -163,8 +162,8 @@ std::vector<GalleryEntry> gallery_entries(const PanelInput& input) {
     all.push_back(entry_of(Kind::kernel, k.name, k.name, fmt::format("{} {}", std::string(k.what), std::string(k.source)),
                            with_kernel(default_experiment(), k)));
   for (const Policy& p : policies())
-    if (fits(p))
-      all.push_back(entry_of(Kind::policy, p.name, p.name, std::string(p.what), with_policy(default_experiment(), p)));
+    if (policy_name(p.precision, Algorithm::flash2) == p.name)
+      all.push_back(entry_of(Kind::policy, p.name, p.name, std::string(p.what), under_policy(default_experiment(), p)));
   return all;
 }
 
@@ -185,7 +184,7 @@ void apply(const GalleryEntry& entry, const PanelInput& input, Session& session,
   if (entry.kind == Kind::kernel) {
     session.experiment = with_kernel(session.experiment, kernel_preset(entry.name));
   } else if (entry.kind == Kind::policy) {
-    session.experiment = with_gradients_in_step(session.experiment, with_policy(session.experiment, policy(entry.name)));
+    session.experiment = under_policy(session.experiment, policy(entry.name));
   } else if (input.choices.probes) {
     const auto probe = std::ranges::find(*input.choices.probes, entry.name, &ProbeEntry::name);
     if (probe != input.choices.probes->end()) ask_probe(session, state, *probe);

@@ -6,6 +6,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/kernel_presets.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/rules.h"
 #include "tests/ui/cases.h"
 #include "ui/commands/bars.h"
 #include "ui/frame/entries.h"
@@ -101,6 +102,12 @@ CASE(gallery, gallery_applied) {
   hand.key(undo_key, [&](Session& s) { s.experiment = before.experiment, s.view.zoom = {2, 2, 8, 8}; });
   hand.changes(
       "a policy", [&] { choose("eager", "eager"); }, [](Session& s) { s.experiment.a.precision = policy("eager").precision; });
+  hand.experiment().a = policy("base_eager").method();
+  hand.settle();
+  hand.changes(
+      "a policy of the other family", [&] { choose("all_tile", "all_tile"); },
+      [](Session& s) { s.experiment.a = with_policy(s.experiment.a, policy("all_tile")); });
+  hand.check(hand.experiment().a.algorithm == Algorithm::flash2, "a becomes an algorithm that the policy fits");
   hand.show(&View::workspace, Workspace::sweep);
   hand.changes(
       "a kernel, by Enter",
