@@ -16,14 +16,10 @@ namespace {
 
 /// One sentence why an algorithm cannot be chosen; empty: it can.
 std::string reason_against(Algorithm a, const Experiment& e, const PanelInput& input) {
-  if (a == Algorithm::hardware) return input.choices.no_hardware;
+  if (a == Algorithm::hardware && !input.choices.no_hardware.empty()) return input.choices.no_hardware;
   if (a == Algorithm::loaded && e.loaded.file.empty())
     return "No output has been loaded: choose the .npy or .safetensors file that your kernel wrote first.";
-  if (!e.backward.on) return {};
-  Experiment tried = e;
-  tried.a.algorithm = a;
-  const std::string why = why_no_gradient(tried, tried.a, tried.backward.a);
-  return is_emulated(a) ? "" : "With the backward pass on: " + why + ".";
+  return is_emulated(a) || !e.backward.on ? "" : "It has no backward pass: turn that off first.";
 }
 
 void choose_from_all(Method& m, const Experiment& e, const PanelInput& input) {

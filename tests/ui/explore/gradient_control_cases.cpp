@@ -82,6 +82,21 @@ CASE(gradients, kernels) {
   hand.key(ImGuiKey_Escape);
 }
 
+/// An algorithm without a backward pass cannot be chosen while that is on.
+CASE(gradients, algorithms_without_them) {
+  hand.open(with_gradients());
+  hand.tell().choices.no_hardware.clear();
+  hand.experiment().loaded.file = "mine.npy";
+  hand.click(controls + "steps of/O");
+  for (const char which : {'a', 'b'}) {
+    hand.click(controls + which + "/##algorithm");
+    for (const char* const kernel : {"hardware", "loaded"})
+      hand.check(hand.disabled(focused + kernel), std::string(kernel) + " is grey");
+    hand.check(!hand.disabled(focused + "flash1"), "emulated methods are not grey");
+    hand.key(ImGuiKey_Escape);
+  }
+}
+
 CASE(gradients, every_step) {
   hand.open(with_gradients());
   for (const char which : {'a', 'b'})
