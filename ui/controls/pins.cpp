@@ -9,6 +9,7 @@
 #include "imgui_stdlib.h"
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/session/settings.h"
@@ -243,16 +244,19 @@ void restore_pin(Session& session, int index) {
 std::string compare_with_pin(Session& session, int index) {
   if (index < 0 || index >= static_cast<int>(session.pins.size())) return {};
   const Pin& pin = session.pins[static_cast<std::size_t>(index)];
-  for (const Difference& d : differences(session.experiment, pin.experiment))
+  Experiment& e = session.experiment;
+  for (const Difference& d : differences(e, pin.experiment))
     if (d.path.starts_with("problem.") || d.path == "format" || d.path == "a.precision.input")
       return "Not the same question: " + d.path + " is " + d.x + " here and " + d.y + " in the pin.";
   if (pin.experiment.a.algorithm == Algorithm::loaded) {
-    if (session.experiment.a.algorithm == Algorithm::loaded && session.experiment.loaded != pin.experiment.loaded)
-      return "a is the output in " + session.experiment.loaded.file + " and the pin's a the one in " +
-             pin.experiment.loaded.file + ", expected one output: a and b cannot show two.";
-    session.experiment.loaded = pin.experiment.loaded;
+    if (e.a.algorithm == Algorithm::loaded && e.loaded != pin.experiment.loaded)
+      return "a is the output in " + e.loaded.file + " and the pin's a the one in " + pin.experiment.loaded.file +
+             ", expected one output: a and b cannot show two.";
+    e.loaded = pin.experiment.loaded;
   }
-  session.experiment.b = pin.experiment.a;
+  e.b = pin.experiment.a;
+  const GradMethod& gradient = pin.experiment.backward.a;
+  if (e.backward.on) e.backward.b = gradient == GradMethod{} ? usual_gradient(e.b, e.problem) : gradient;
   return {};
 }
 

@@ -4,7 +4,9 @@
 
 #include "app/session/session.h"
 #include "imgui_internal.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/kernel_presets.h"
+#include "kernels/experiment/rules.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
 
@@ -158,6 +160,19 @@ CASE(pins, compare) {
   other = before;
   other.experiment.problem.traced_row = 5;
   hand.check(compare_with_pin(other, 1).empty(), "the traced row does not matter");
+}
+
+/// While gradients are on show, b has the pin's backward pass too; that of a pin without gradients is the usual one.
+CASE(pins, compare_gradients) {
+  Session session = small_session();
+  session.experiment = with_backward(session.experiment);
+  Experiment& pinned = session.pins.emplace_back().experiment;
+  pinned = session.experiment;
+  pinned.backward.a = grad_method("grad_fa2", 16, {});
+  hand.check(compare_with_pin(session, 0).empty() && session.experiment.backward.b == pinned.backward.a, "the pin's own");
+  pinned.backward = {};
+  hand.check(compare_with_pin(session, 0).empty() && session.experiment.backward.b == session.experiment.backward.a,
+             "the usual one");
 }
 
 /// An experiment has one loaded output.
