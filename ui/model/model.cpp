@@ -56,7 +56,7 @@ ModelWords words_of(const ModelScene& s) {
   if (!s.found()) {
     const std::string time = about_seconds(m.progress.expected[0]);
     if (!m.reading || m.progress.reads) return {"A whole model", "Checkpoint and text are being read."};
-    if (!m.reading->wrong.empty()) return {"A whole model", m.reading->wrong, true};
+    if (!m.reading->wrong.empty()) return {"A whole model", m.reading->wrong, !m.checkpoint.empty()};
     return {"By how much does this rounding move the next token?",
             fmt::format("Run reads {} tokens of {} with attention of a, of b, and exactly{}.", m.reading->tokens.size(),
                         m.reading->name, time.empty() ? "" : ": " + time)};

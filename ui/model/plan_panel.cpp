@@ -50,8 +50,7 @@ void path_line(const char* id, const char* hint, std::string& typed, std::string
 
 void edit_checkpoint(const ModelScene& s, float width) {
   const float button = px(64), gap = px(8);
-  path_line("##checkpoint", "folder or FILE.gguf; empty: SmolLM2", s.state.typed_checkpoint, s.plan().checkpoint,
-            width - button - gap);
+  path_line("##checkpoint", "folder or FILE.gguf", s.state.typed_checkpoint, s.plan().checkpoint, width - button - gap);
   explain(
       "A folder with config.json and .safetensors, or a .gguf, of the layouts Llama, Mistral, Qwen2 and Qwen3. Empty: the "
       "SmolLM2-135M that app/fetch-model downloads. A checkpoint can be dropped on the window.");
@@ -70,7 +69,7 @@ void edit_checkpoint(const ModelScene& s, float width) {
   if (!s.model().reading) return wrapped(Face::small, colours().secondary, "Checkpoint and text are being read.", width);
   const ModelReading& r = *s.model().reading;
   if (!r.about.empty()) wrapped(Face::small, colours().secondary, r.name + ", " + r.about + ".", width);
-  if (!r.wrong.empty()) wrapped(Face::small, colours().bad, r.wrong, width);
+  if (r.about.empty() && !r.asked.checkpoint.empty()) wrapped(Face::small, colours().bad, r.wrong, width);
 }
 
 void edit_text(const ModelScene& s, float width) {
@@ -211,12 +210,12 @@ void edit_surroundings(const ModelScene& s, float width) {
 
 void edit_against(const ModelScene& s, float width) {
   const float button = px(64), gap = px(8);
-  path_line("##against", "captured.safetensors; empty: none", s.state.typed_against, s.plan().against, width - button - gap);
+  path_line("##against", "captured.safetensors", s.state.typed_against, s.plan().against, width - button - gap);
   takes_files(FileUse::captured_run);
   explain(
       "Activations by layer, or log-probabilities, of the same tokens in another program, saved by attoscope.capture(..., "
-      "everything=True). The next run names the first tensor that differs by more than its tolerance, and why. A "
-      "file can be dropped here.");
+      "everything=True). The next run names the first tensor that differs by more than its tolerance, and why. "
+      "Empty: none. A file can be dropped here.");
   ImGui::SameLine(0, gap);
   if (push_button("open …###open captured run", false, {button, 0}, s.input.sessions.has_dialogs))
     s.requests.files.ask = FileUse::captured_run;

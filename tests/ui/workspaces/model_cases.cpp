@@ -277,6 +277,27 @@ CASE(model, against) {
   hand.check(hand.session().model.against == hand.folder / "same.safetensors", "the session has the dropped file");
 }
 
+/// True if something on screen has the colour of errors.
+bool shows_red(const Picture& picture) {
+  for (std::size_t i = 0; i < picture.rgb.size(); i += 3)
+    if (const int red = picture.rgb[i], green = picture.rgb[i + 1], blue = picture.rgb[i + 2];
+        red - std::max(green, blue) > 100)
+      return true;
+  return false;
+}
+
+/// A window without a checkpoint says how to get one, which is no error; a wrong path is one.
+CASE(model, no_checkpoint_yet) {
+  const Environment nowhere("XDG_CACHE_HOME", hand.folder / "cache");
+  open_model_window(hand, small_session(Workspace::model));
+  hand.check(has(hand.stage.model().view().reading->wrong, "app/fetch-model"), "it says how to get a model");
+  hand.check(!shows_red(hand.picture()), "a first visit shows no error");
+  hand.fill(model_plan + "##checkpoint", "/nowhere/at/all");
+  wait_for(hand, is_read, "it is read");
+  hand.frames(2);
+  hand.check(shows_red(hand.picture()), "a wrong path is an error");
+}
+
 CASE(model, bad_checkpoints) {
   const TinyCheckpoint checkpoint, broken;
   write_file(broken.path("model.safetensors"), "nothing");
