@@ -28,7 +28,7 @@ void edit_figure_policy(FigureSettings& s, float width) {
   } else {
     explain(
         "The steps that Flash Attention rounds in these figures; three-pass attention always rounds as base_eager. The two "
-        "training figures use no other setting.");
+        "training figures use only this and the seeds, that of a language model uses only N.");
   }
   ImGui::SameLine(0, px(8));
   toggle("all policies", s.all_policies, width);
