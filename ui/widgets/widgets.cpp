@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfloat>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -138,11 +139,14 @@ float draw_in_line(ImVec2 at, float height, Face face, Colour colour, std::strin
 }
 
 std::string fitted(Face face, std::string_view text, float width) {
-  if (text_width(face, text) <= width) return std::string(text);
-  std::string shorter(text);
-  while (!shorter.empty() && text_width(face, shorter + "…") > width)
-    shorter.resize(first_characters(shorter, shorter.size() - 1).size());
-  return shorter + "…";
+  const std::string all(text);
+  if (text_width(face, all) <= width) return all;
+  const WithFace f(face);
+  ImFont& font = *ImGui::GetFont();
+  const float size = ImGui::GetFontSize(), dots = font.CalcTextSizeA(size, FLT_MAX, 0, "…").x;
+  const char* end = nullptr;
+  font.CalcTextSizeA(size, width - dots, 0, all.c_str(), nullptr, &end);
+  return std::string(all.c_str(), end) + "…";
 }
 
 float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align) {
