@@ -199,6 +199,12 @@ NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const NumberSp
   return ticks;
 }
 
+/// Label at the end of a curve.
+struct EndLabel {
+  float y;
+  std::string name;
+  Colour colour;
+};
 std::vector<EndLabel> end_labels(const FigurePanel& p, const PanelLook& look) {
   std::vector<EndLabel> labels;
   const ImPlotRect limits = ImPlot::GetPlotLimits();
@@ -210,6 +216,24 @@ std::vector<EndLabel> end_labels(const FigurePanel& p, const PanelLook& look) {
       labels.push_back({ImPlot::PlotToPixels(s.x.back(), y).y, look.label(s), ink_colour(s.ink)});
   }
   return labels;
+}
+
+/// Draws labels right of a plot, at their curves' ends, moved apart if they overlap; too many are thinned out evenly, keeping
+/// the first and the last.
+void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom) {
+  std::ranges::stable_sort(labels, {}, &EndLabel::y);
+  const float line = px(15);
+  const auto room = static_cast<std::size_t>(std::max(1.0f, (bottom - top) / line));
+  if (labels.size() > room) {
+    std::vector<EndLabel> fewer;
+    for (std::size_t i = 0; i < room; ++i) fewer.push_back(labels[room > 1 ? i * (labels.size() - 1) / (room - 1) : 0]);
+    labels = std::move(fewer);
+  }
+  float free = top;
+  for (EndLabel& l : labels) free = (l.y = std::max(l.y - line / 2, free)) + line;
+  float limit = bottom;
+  for (auto l = labels.rbegin(); l != labels.rend(); ++l) limit = (l->y = std::min(l->y, limit - line));
+  for (const EndLabel& l : labels) draw_fitted({x, l.y}, Face::mono_small, l.colour, l.name, width);
 }
 
 /// The mouse in the current plot.

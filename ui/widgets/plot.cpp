@@ -269,22 +269,6 @@ void draw_clamped_steps(const char* id, Series series, double low, double high, 
   draw_steps(id, series, spec, width);
 }
 
-void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom) {
-  std::ranges::stable_sort(labels, {}, &EndLabel::y);
-  const float line = px(15);
-  const auto room = static_cast<std::size_t>(std::max(1.0f, (bottom - top) / line));
-  if (labels.size() > room) {
-    std::vector<EndLabel> fewer;
-    for (std::size_t i = 0; i < room; ++i) fewer.push_back(labels[room > 1 ? i * (labels.size() - 1) / (room - 1) : 0]);
-    labels = std::move(fewer);
-  }
-  float free = top;
-  for (EndLabel& l : labels) free = (l.y = std::max(l.y - line / 2, free)) + line;
-  float limit = bottom;
-  for (auto l = labels.rbegin(); l != labels.rend(); ++l) limit = (l->y = std::min(l->y, limit - line));
-  for (const EndLabel& l : labels) draw_fitted({x, l.y}, Face::mono_small, l.colour, l.name, width);
-}
-
 int draw_legend(ImVec2 at, float width, std::span<const LegendName> entries, int most) {
   int clicked = -1;
   for (const LegendLine line : legend_lines(width, entries, most)) {

@@ -46,16 +46,6 @@ void draw_steps(const char* id, const Series& series, const ImPlotSpec& spec, do
 /// `draw_steps` on a logarithmic axis; values outside [low, high] are drawn at the nearer end, non-finite ones at high.
 void draw_clamped_steps(const char* id, Series series, double low, double high, const ImPlotSpec& spec, double width = 1);
 
-/// Label at the end of a curve.
-struct EndLabel {
-  float y;
-  std::string name;
-  Colour colour;
-};
-/// Draws labels right of a plot, at their curves' ends, moved apart if they overlap; too many are thinned out evenly, keeping
-/// the first and the last.
-void draw_end_labels(std::vector<EndLabel> labels, float x, float width, float top, float bottom);
-
 enum class CurveMark : std::uint8_t { line, dashes, dot, ring, diamond, band, bar };
 
 struct LegendName {

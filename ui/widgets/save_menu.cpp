@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "imgui_internal.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::ui {
@@ -97,6 +98,28 @@ void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
   if (has_range) choose("tiles", "range", ranges, c.shown_tiles, drawn);
 }
 
+/// A small button in the upper (or lower) right corner of the plot, visible while the mouse is over the plot or its panel has
+/// the keyboard's focus. True if it was clicked.
+bool save_button(const Exportable& plot) {
+  constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
+  const ImGuiWindow* const focused = ImGui::GetIO().NavVisible ? ImGui::GetCurrentContext()->NavWindow : nullptr;
+  const bool by_key = focused != nullptr && focused->RootWindow == ImGui::GetCurrentWindow()->RootWindow;
+  if (!by_key && (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(plot.min, plot.max))) return false;
+  ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
+  const ImGuiWindowTempData before = layout;
+  const ImVec2 size{px(40), px(control_height)};
+  ImGui::SetCursorScreenPos({plot.max.x - size.x, plot.low ? plot.max.y - size.y : plot.min.y + px(4)});
+  const bool pressed = push_button(("save###save " + plot.name).c_str(), false, size);
+  explain("Saves this plot: the picture and its numbers, or a figure for print.");
+  layout.CursorPos = before.CursorPos;
+  layout.CursorPosPrevLine = before.CursorPosPrevLine;
+  layout.CurrLineSize = before.CurrLineSize;
+  layout.PrevLineSize = before.PrevLineSize;
+  layout.IsSameLine = before.IsSameLine;
+  layout.IsSetPos = before.IsSetPos;
+  return pressed;
+}
+
 ExportRequest export_request_of(const Exportable& plot) {
   ExportRequest kept{plot.name, plot.min.x, plot.min.y, plot.max.x, plot.max.y, plot.csv ? plot.csv() : "", plot.plot};
   if (plot.of) kept.of = std::make_shared<const Session>(plot.of());
@@ -132,7 +155,7 @@ void draw_menu(const Exportable& plot, View& view, Requests& requests) {
 
 void offer_export(const Exportable& plot, View& view, Requests& requests) {
   const std::string menu = "keep " + plot.name;
-  if (save_button(plot.name.c_str(), plot.min, plot.max, plot.low)) ImGui::OpenPopup(menu.c_str());
+  if (save_button(plot)) ImGui::OpenPopup(menu.c_str());
   if (!begin_panel_popup(menu.c_str())) return;
   draw_menu(plot, view, requests);
   ImGui::EndPopup();

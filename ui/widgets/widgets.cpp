@@ -485,26 +485,6 @@ bool begin_combo(const char* text, const std::string& preview, float width, std:
   return false;
 }
 
-bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low) {
-  constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
-  const ImGuiWindow* const focused = ImGui::GetIO().NavVisible ? ImGui::GetCurrentContext()->NavWindow : nullptr;
-  const bool by_key = focused != nullptr && focused->RootWindow == ImGui::GetCurrentWindow()->RootWindow;
-  if (!by_key && (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(min, max))) return false;
-  ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
-  const ImGuiWindowTempData before = layout;
-  const ImVec2 size{px(40), px(control_height)};
-  ImGui::SetCursorScreenPos({max.x - size.x, low ? max.y - size.y : min.y + px(4)});
-  const bool pressed = push_button((std::string("save###save ") + name).c_str(), false, size);
-  explain("Saves this plot: the picture and its numbers, or a figure for print.");
-  layout.CursorPos = before.CursorPos;
-  layout.CursorPosPrevLine = before.CursorPosPrevLine;
-  layout.CurrLineSize = before.CurrLineSize;
-  layout.PrevLineSize = before.PrevLineSize;
-  layout.IsSameLine = before.IsSameLine;
-  layout.IsSetPos = before.IsSetPos;
-  return pressed;
-}
-
 void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap) {
   const float length = std::hypot(to.x - from.x, to.y - from.y);
   if (!(length > 0) || length > 20000) return;

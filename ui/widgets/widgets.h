@@ -231,10 +231,6 @@ void in_popup(const char* id, const std::function<void()>& draw);
 /// A combo of `width`; call ImGui::EndCombo() if it returns true. `colour` is of the preview; none: the usual one.
 bool begin_combo(const char* label, const std::string& preview, float width, std::optional<Colour> colour = {});
 
-/// A small button in the upper (or lower) right corner of [min, max], visible while the mouse is over the rectangle or its
-/// panel has the keyboard's focus. True if it was clicked: the caller then sets `Requests::exports::plot`.
-bool save_button(const char* name, ImVec2 min, ImVec2 max, bool low = false);
-
 /// A dashed horizontal or vertical line.
 void draw_dashed(ImDrawList* list, ImVec2 from, ImVec2 to, Colour colour, float dash, float gap);
 
