@@ -78,20 +78,17 @@ void offer_heads_export(Session& session, const PanelInput& input, const HeadsSt
   const TensorFileInfo& info = input.choices.tensors;
   const Input& asked = session.experiment.problem.input;
   if (asked.kind != InputKind::tensors || info.file != asked.file) return;  // no heads are on show
-  if (session.view.heads_show == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
-    return offer_export(
-        {Plot::window, "verdicts", all.min, all.max,
-         [&] { return verdict_grid_csv(found_of(input.side.judged, verdict_question(session.experiment)), info); }},
-        session.view, requests);
-  const bool measured = session.view.heads_show != HeadsShow::kv_cache && !heads.outputs.shown.empty();
-  if (measured)
-    return offer_export({Plot::window, "heads", all.min, all.max, [&] { return csv_text(shown_heads_table(heads, info)); }},
-                        session.view, requests);
-  const bool on_show = session.view.heads_show == HeadsShow::kv_cache && input.side.kv &&
-                       heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty();
-  if (!on_show) return;
-  offer_export({Plot::window, "KV cache", all.min, all.max, [&] { return csv_text(shown_kv_table(heads, info)); }},
-               session.view, requests);
+  const auto offer = [&](const char* name, const std::function<std::string()>& csv) {
+    offer_export({Plot::window, name, all.min, all.max, csv}, session.view, requests);
+  };
+  const HeadsShow shown = session.view.heads_show;
+  if (shown == HeadsShow::verdict && has_several_outputs(session.experiment, input.choices))
+    offer("verdicts",
+          [&] { return verdict_grid_csv(found_of(input.side.judged, verdict_question(session.experiment)), info); });
+  else if (shown != HeadsShow::kv_cache && !heads.outputs.shown.empty())
+    offer("heads", [&] { return csv_text(shown_heads_table(heads, info)); });
+  else if (shown == HeadsShow::kv_cache && input.side.kv && heads.kv.found == input.side.kv->rows && !heads.kv.shown.empty())
+    offer("KV cache", [&] { return csv_text(shown_kv_table(heads, info)); });
 }
 
 /// Refreshes the field on show, of the visible window of pairs or of the tensor.
