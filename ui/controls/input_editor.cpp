@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
+#include "kernels/experiment/text.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/option_fields.h"
 #include "ui/widgets/path_prompt.h"
@@ -274,12 +274,7 @@ void edit_seed(Problem& problem, bool drawn, float width) {
 }
 
 /// Value of a typed scale: 0 if empty, negative if invalid.
-double typed_scale(const std::string& text) {
-  if (text.empty()) return 0;
-  char* end = nullptr;
-  const double scale = std::strtod(text.c_str(), &end);
-  return *end == '\0' && std::isfinite(scale) ? scale : -1;
-}
+double typed_scale(const std::string& text) { return text.empty() ? 0 : to_number<double>(text).value_or(-1); }
 
 /// Factor of the scores; empty: 1/sqrt(d).
 void edit_scale(Problem& problem, float width) {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
@@ -80,7 +80,7 @@ std::string sentence_of(const CallJudgement& call, const Experiment& e) {
   constexpr std::string_view rounded = "Rounded";
   if (call.heads > 1 && text.starts_with(rounded)) {
     text.replace(0, rounded.size(), call.worst_row().name + " is rounded");
-    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    text[0] = capital_letter(text[0]);
   }
   if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
     text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);

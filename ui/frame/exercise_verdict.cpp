@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/text.h"
 #include "kernels/questions/expression.h"
 #include "ui/frame/exercise.h"
@@ -94,9 +95,8 @@ std::string lost_sentence(const Format& format, const LostNumbers& all, bool ove
 
 std::string as_sentence(std::string text) {
   if (text.empty()) return text;
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
-  return text;
+  text[0] = capital_letter(text[0]);
+  return text.ends_with('?') ? text : with_full_stop(std::move(text));
 }
 
 std::string answer_key(std::size_t blank) { return blank == 0 ? "answer" : "answer" + std::to_string(blank + 1); }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "ui/words/numbers.h"
 
@@ -83,7 +82,7 @@ std::vector<double> axis_ticks(double y0, double y1, bool log, double most) {
 std::string tick_text(double value) {
   const double size = std::abs(value);
   std::string text = compact(value);
-  for (int digits = 3; digits < 13 && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-11 * size; ++digits)
+  for (int digits = 3; digits < 13 && std::abs(to_number<double>(text).value_or(value) - value) > 1e-11 * size; ++digits)
     text = size >= 0.0995 && size < 1e6 ? fmt::format("{:.{}g}", value, digits) : scientific(value, digits);
   return text;
 }
