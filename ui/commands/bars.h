@@ -1,7 +1,6 @@
 /// The top bar, the status bar, and the command palette.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -74,17 +73,16 @@ void apply(const GalleryEntry& entry, const PanelInput& input, Session& session,
 void draw_gallery(const Frame& frame);
 
 /// The tabs of the top bar, in the order of `Workspace`.
-inline constexpr std::array workspaces{
-    Choice{"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from golden."},
-    Choice{"Sweep",
-           "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
-    Choice{"Train",
-           "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
-           "and what that means."},
-    Choice{"Model",
-           "A language model reads a text with both methods: how far they move its next tokens, and in which layer and head."},
-    Choice{"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
-};
-static_assert(workspaces.size() == workspace_names.size());
+inline constexpr EnumArray<Workspace, Choice> workspaces{{
+    {"Explore", "Drag any control and see, element by element and tile by tile, how far attention is from golden."},
+    {"Sweep",
+     "Vary one or two parameters over seeds, watch the points appear, open any of them in Explore, export the figure."},
+    {"Train",
+     "Two copies of a small transformer learn the same text, one with each method: how far their weights drift apart, "
+     "and what that means."},
+    {"Model",
+     "A language model reads a text with both methods: how far they move its next tokens, and in which layer and head."},
+    {"Learn", "Lessons about the recurrence with its real numbers: every view runs the kernel."},
+}};
 
 }  // namespace attoscope::ui

@@ -110,7 +110,6 @@ std::string scalings_text(const Target& t) {
   if (s.smooth_K) text += "K minus its mean\n";
   if (s.smooth_Q > 0) text += fmt::format("Q minus the mean of {} rows\n", s.smooth_Q);
   if (s.smooth_V) text += "V minus its mean\n";
-  text.pop_back();
   return text;
 }
 

@@ -211,13 +211,12 @@ WithColours::WithColours(const Palette& palette) : palette_(palette), before_(Im
 }
 WithColours::~WithColours() { ImGui::GetIO().UserData = before_; }
 
-Fonts load_fonts(const FontFiles& files) {
+void load_fonts(const FontFiles& files) {
   ImGui::GetIO().Fonts->Clear();
   add_font(files.sans, sans_line, files.math);
   add_font(files.sans_semibold.empty() ? files.sans : files.sans_semibold, sans_line, files.math);
   add_font(files.mono, jetbrains_line, files.math);
   add_font(files.sans_italic.empty() ? files.sans : files.sans_italic, sans_line, files.math);
-  return fonts();
 }
 
 Fonts fonts() {

@@ -52,7 +52,7 @@ struct Fonts {
   ImFont *sans = nullptr, *semibold = nullptr, *mono = nullptr, *italic = nullptr;
 };
 /// Loads the fonts into the current context's atlas (ImGui 1.92+: any size on demand).
-Fonts load_fonts(const FontFiles& files);
+void load_fonts(const FontFiles& files);
 
 /// Fonts of the current context, set by `load_fonts`; null (the current font) before.
 Fonts fonts();
