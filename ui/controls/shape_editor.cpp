@@ -178,10 +178,7 @@ std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
 /// One sentence why the session's device is unavailable; empty: available. "cuda" is the first GPU; a list needs all its
 /// devices.
 std::string reason_against(const std::string& device, const std::vector<DeviceEntry>& choices) {
-  std::string rest = device;
-  while (!rest.empty()) {
-    const std::string one = rest.substr(0, rest.find(','));
-    rest.erase(0, one.size() + 1);
+  for (const std::string& one : listed_words(device, ",")) {
     const auto entry =
         std::ranges::find_if(choices, [&](const DeviceEntry& e) { return e.spec == one || (one == "cuda" && is_gpu(e)); });
     if (entry == choices.end()) return "This machine has no device '" + one + "'; expected auto, cpu or one of the list.";

@@ -253,21 +253,17 @@ std::string rows_text(const Result& r) {
 
 std::string shown_file(const std::string& files) {
   constexpr std::size_t most = 4;
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   std::size_t more = 0;
-  for (std::size_t from = 0; from <= files.size();) {
-    const std::size_t end = std::min(files.find(',', from), files.size());
-    const std::string part = files.substr(from, end - from), name = part.substr(part.find_last_of('/') + 1);
-    from = end + 1;
+  for (const std::string_view part : split(files, ",")) {
     if (!names.empty() && part.find('=') < part.find('/')) break;  // scales, masks and tables follow
-    const std::string file = names.empty() ? name : name.substr(0, name.find(':'));
-    if (std::ranges::any_of(names, [&](const std::string& n) { return n.substr(0, n.find(':')) == file; }))
+    const std::string_view name = part.substr(part.find_last_of('/') + 1), file = name.substr(0, name.find(':'));
+    if (std::ranges::any_of(names, [&](std::string_view n) { return n.substr(0, n.find(':')) == file; }))
       names.back() = file;  // tensors of one file
     else
-      names.size() < most ? names.push_back(name) : void(++more);
+      names.size() < most ? names.push_back(names.empty() ? name : file) : void(++more);
   }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  const std::string text = listed(names, ", ");
   return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
