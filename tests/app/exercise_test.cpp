@@ -241,6 +241,10 @@ TEST(Exercise, FormatsAreRunAndTheLeastIsFound) {
   EXPECT_THAT(judge_format(x, "fp32").sentence, HasSubstr("of 32 bits. They survive in bf16 too, of 16 bits."));
   EXPECT_FALSE(judge_format(x, "fp17").right);
   EXPECT_EQ(least_formats(x), std::vector<Format>{bf16});
+  const Exercise one = read(
+      "question: Q?\nkind: format\nalgorithm: three_pass\npolicy: base_eager\nscores: 500 447 446 445\nformats: e4m3, bf16\n");
+  EXPECT_THAT(judge_format(one, "e4m3").sentence,
+              AllOf(StartsWith("In e4m3 1 of "), HasSubstr(" rounded numbers overflows: the first is S = 500 of key 1")));
 }
 
 /// The page of one exercise: the parts before and from its <details>.

@@ -223,7 +223,7 @@ std::vector<StatusNumber> train_numbers(const TrainView& train) {
 std::vector<StatusNumber> model_numbers(const ModelView& model) {
   if (!model.found) return {};
   const ModelFound& f = *model.found;
-  return {{fmt::format("{} tokens", f.reading->tokens.size()), 90, "Tokens that the model read."},
+  return {{counted(std::ssize(f.reading->tokens), "token"), 90, "Tokens that the model read."},
           {f.times, 240, "Times of the last run's models, their logits included."}};
 }
 

@@ -47,7 +47,7 @@ std::string bit_text(const Format& f, int i) {
   const int k = i - f.exponent_bits;
   if (k <= 0) return fmt::format("Exponent bit of weight {}. Click: {} exponent bits.", 1 << -k, clicked(f, i).exponent_bits);
   const std::string weight = k <= f.mantissa_bits ? fmt::format("Mantissa bit of weight 2^-{}", k) : "Not part of the format";
-  return fmt::format("{}. Click: {} mantissa bits.", weight, clicked(f, i).mantissa_bits);
+  return fmt::format("{}. Click: {}.", weight, counted(clicked(f, i).mantissa_bits, "mantissa bit"));
 }
 
 void edit_bits(Format& f) {

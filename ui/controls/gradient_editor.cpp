@@ -14,6 +14,7 @@
 #include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
+#include "kernels/experiment/text.h"
 #include "ui/controls/controls.h"
 #include "ui/controls/gradient_target.h"
 #include "ui/controls/matrix.h"
@@ -164,7 +165,7 @@ void kernel_combo(const GradColumn& c, float width) {
       [&] {
         if (n.is_whole) return explain(fmt::format("{}: {}.", n.name, grad_kernel(n.name).what), grad_kernel(n.name).source);
         explain(fmt::format("No named backward pass equals this one. {} has the nearest roundings.", n.name),
-                n.changed > 0 ? fmt::format("{} cells differ, marked with a dot", n.changed) : std::string());
+                n.changed > 0 ? counted(n.changed, "cell differs", "cells differ") + ", marked with a dot" : std::string());
       });
 }
 

@@ -136,7 +136,7 @@ void sequence_combo(Problem& problem, const TensorFileInfo& info, const LayerEnt
     for (const LayerEntry& x : info.layers) {
       if (x.sequence < 0 || without_sequence(x.name, x) != layer) continue;
       const bool is_now = x.first == now.first;
-      const std::string sizes = fmt::format("  {} queries, {} keys", x.shape.n, x.shape.n_k);
+      const std::string sizes = "  " + counted(x.shape.n, "query", "queries") + ", " + counted(x.shape.n_k, "key");
       if (ImGui::Selectable(fmt::format("sequence {}{}###sequence {}", x.sequence, sizes, x.sequence).c_str(), is_now) &&
           !is_now)
         problem = on_head(problem, info, x.first + std::min(problem.input.index - now.first, x.heads - 1));

@@ -108,7 +108,7 @@ std::string scalings_text(const Target& t) {
   std::string text = storage_text(fields_of(t));
   if (s.hadamard) text += "Q and K rotated\n";
   if (s.smooth_K) text += "K minus its mean\n";
-  if (s.smooth_Q > 0) text += fmt::format("Q minus the mean of {} rows\n", s.smooth_Q);
+  if (s.smooth_Q > 0) text += fmt::format("Q minus the mean of {}\n", counted(s.smooth_Q, "row"));
   if (s.smooth_V) text += "V minus its mean\n";
   return text;
 }

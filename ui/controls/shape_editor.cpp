@@ -10,6 +10,7 @@
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/settings.h"
+#include "kernels/experiment/text.h"
 #include "kernels/experiment/traffic.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/widgets.h"
@@ -60,7 +61,7 @@ void edit_tiles(Experiment& e, bool square) {
   }
 }
 
-std::string rows_text(int rows) { return rows == 0 ? std::string("all rows") : fmt::format("{} rows", rows); }
+std::string rows_text(int rows) { return rows == 0 ? std::string("all rows") : counted(rows, "row"); }
 
 /// Usual numbers of rows, and a field for any other.
 void choose_rows(Problem& problem) {

@@ -168,9 +168,11 @@ std::string sentence_of(const TensorTree& t) {
 
 std::string statistics_text(const TensorStatistics& s) {
   if (s.count == 0) return "it is empty";
-  if (s.count == s.nonfinite) return fmt::format("{} numbers, none of them finite", s.count);
-  return fmt::format("{} numbers, {} .. {}, mean {}, RMS {}, {} zeros, {} not finite", s.count, scientific(s.least),
-                     scientific(s.most), signed_scientific(s.mean, 3), scientific(s.rms), s.zeros, s.nonfinite);
+  const std::string numbers = counted(static_cast<std::int64_t>(s.count), "number");
+  if (s.count == s.nonfinite) return numbers + ", none of them finite";
+  return fmt::format("{}, {} .. {}, mean {}, RMS {}, {}, {} not finite", numbers, scientific(s.least), scientific(s.most),
+                     signed_scientific(s.mean, 3), scientific(s.rms), counted(static_cast<std::int64_t>(s.zeros), "zero"),
+                     s.nonfinite);
 }
 
 void draw_tensors(const Frame& frame) {

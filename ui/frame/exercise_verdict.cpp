@@ -84,8 +84,10 @@ std::string lost_sentence(const Format& format, const LostNumbers& all, bool ove
   const std::vector<RoundedNumber>& lost = overflows ? all.overflowed : all.underflowed;
   if (lost.empty()) return "";
   const RoundedNumber& first = lost.front();
+  const bool one = lost.size() == 1;
+  const char* const verb = overflows ? (one ? "overflows" : "overflow") : (one ? "becomes 0" : "become 0");
   return fmt::format("In {} {} of {} rounded numbers {}: the first is {} = {}{}, the {}.", name(format), lost.size(),
-                     all.rounded, overflows ? "overflow" : "become 0", name(first.step), number(first.before, 4),
+                     all.rounded, verb, name(first.step), number(first.before, 4),
                      first.key < 0 ? "" : fmt::format(" of key {}", first.key + 1),
                      overflows ? "largest number is " + number(largest(format), 4)
                                : "smallest number is " + number(smallest_subnormal(format), 2));

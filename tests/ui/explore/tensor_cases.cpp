@@ -79,7 +79,7 @@ CASE(tensors, numbers_in_words) {
   hand.expect_text(statistics_text({}), "it is empty");
   hand.expect_text(statistics_text({.spec = "", .count = 3, .nonfinite = 3}), "3 numbers, none of them finite");
   hand.expect_text(statistics_text({.spec = "", .count = 3, .zeros = 1, .nonfinite = 2}),
-                   "3 numbers, 0 .. 0, mean 0, RMS 0, 1 zeros, 2 not finite");
+                   "3 numbers, 0 .. 0, mean 0, RMS 0, 1 zero, 2 not finite");
 }
 
 /// An opened row shows its numbers; names select Q, K, V, and letters select O and dO.
