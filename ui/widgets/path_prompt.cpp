@@ -9,6 +9,7 @@
 
 #include "imgui.h"
 #include "imgui_stdlib.h"
+#include "kernels/arithmetic/quoted.h"
 #include "ui/frame/frame.h"
 #include "ui/widgets/widgets.h"
 
@@ -19,12 +20,12 @@ constexpr const char* held_files = "files";  ///< payload: the use of the field 
 
 constexpr std::size_t most_suggestions = 8;
 
-/// The longest common prefix; "" for no texts.
+/// The longest common prefix of whole characters; "" for no texts.
 std::string common_beginning(const std::vector<std::string>& all) {
   if (all.empty()) return "";
   const auto [least, most] = std::ranges::minmax(all);
-  const auto end = std::ranges::mismatch(least, most).in1;
-  return {least.begin(), end};
+  const auto same = std::ranges::mismatch(least, most).in1 - least.begin();
+  return std::string(first_characters(least, static_cast<std::size_t>(same)));
 }
 
 /// Replaces the text of a field by its completion.

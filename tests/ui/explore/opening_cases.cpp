@@ -129,6 +129,13 @@ CASE(opening, a_path_is_completed) {
   const PathPrompt& prompt = hand.stage.state->popups.files[FileUse::output];
   hand.check(prompt.typed == hand.folder / "queries/", "Tab completes: " + prompt.typed);
   hand.check(hand.exists("//$FOCUSED/##suggestion 0"), "the folder's file is listed");
+  for (const char* name : {"wè.npy", "wé.npy"}) tensor(hand.folder, name, 4);  // their first letters share a byte
+  hand.type_only(hand.folder / "w");
+  hand.frames(3);
+  hand.key(ImGuiKey_Tab);
+  hand.frames(3);
+  hand.check(prompt.typed == hand.folder / "w", "a character is completed as a whole: " + prompt.typed);
+  hand.click(path_field);
   hand.type_only(hand.folder / "q");
   hand.frames(3);
   hand.check(hand.stage.panel_input().choices.content.completions == std::vector<std::string>{call.q, hand.folder / "queries/"},
