@@ -226,7 +226,8 @@ void keep_pin(Session& session, const PanelInput& input, PinState& state) {
   state.complaint.clear();
   const auto same = std::ranges::find(session.pins, session.experiment, &Pin::experiment);
   if (!input.answer.result || !(input.answer.result->experiment == session.experiment) || is_first_answer(*input.answer.result))
-    state.complaint = "Nothing to pin yet: the experiment is still being computed.";
+    state.complaint = input.answer.computing ? "Nothing to pin yet: the experiment is still being computed."
+                                             : "There is nothing to pin: the experiment has no complete answer.";
   else if (same != session.pins.end())
     state.complaint = "This experiment is pinned already, as “" + same->name + "”.";
   else if (session.pins.size() >= max_pins)

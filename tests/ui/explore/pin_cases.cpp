@@ -79,6 +79,7 @@ CASE(pins, nothing_to_keep) {
   hand.stage.told = PanelInput{};
   hand.frames(3);
   hand.leaves("no answer", [&] { hand.click(pin_panel + "###keep"); });
+  hand.expect_text(hand.stage.state->pins.complaint, "There is nothing to pin: the experiment has no complete answer.");
   hand.stage.told.reset();
   hand.settle();
   hand.tell();
