@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "ui/widgets/plot.h"
 #include "ui/widgets/widgets.h"
