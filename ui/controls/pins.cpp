@@ -204,9 +204,7 @@ void draw_header(Session& session, const PanelInput& input, PinState& state, Req
   ImGui::SameLine(0, px(8));
   if (push_button("paste###paste pins", false, {px(56), 0})) requests.clipboard.paste_pins = true;
   explain("Adds the pins of a session's text on the clipboard to the list.");
-  if (!state.complaint.empty()) {
-    wrapped(Face::label, colours().bad, state.complaint, width);
-  }
+  wrapped(Face::label, colours().bad, state.complaint, width);
 }
 
 }  // namespace

@@ -163,8 +163,7 @@ bool path_suggestions(PathPrompt& prompt, const PanelInput& input, FileUse use, 
 }
 
 void path_error(const PathPrompt& prompt, const PanelInput& input, float width) {
-  if (!prompt.failed || input.messages.error.empty()) return;
-  wrapped(Face::label, colours().bad, input.messages.error, width);
+  if (prompt.failed) wrapped(Face::label, colours().bad, input.messages.error, width);
 }
 
 void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts, Requests& requests,

@@ -22,18 +22,7 @@ void choose_stochastic(Rounding& r) {
       "P(up) = (x - down) / (up - down)");
 }
 
-/// Error of a text as a format; empty: valid, or no text.
-std::string complaint(const std::string& typed) {
-  if (typed.empty()) return {};
-  try {
-    parse_format(typed);
-    return {};
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
-/// Text field for any format. True if Enter set one.
+/// Text field for any format; the reason below it if the text is none. True if Enter set one.
 bool type_format(Format& format, std::string& typed) {
   if (ImGui::IsWindowAppearing()) typed.clear();
   ImGui::SetNextItemWidth(px(148));
@@ -42,13 +31,14 @@ bool type_format(Format& format, std::string& typed) {
       "Any format: eXmY, X 2 .. 11 exponent bits, Y 0 .. 52 mantissa bits, then /saturate, /nan or /infinity to choose what "
       "overflow gives. Enter sets it.",
       "e8m7 = bf16, e5m10 = fp16");
-  const std::string wrong = complaint(typed);
-  if (!wrong.empty()) {
-    wrapped(Face::small, colours().bad, wrong, px(220));
+  if (typed.empty()) return false;
+  try {
+    format = parse_format(typed);
+    return entered;
+  } catch (const std::exception& error) {
+    wrapped(Face::small, colours().bad, error.what(), px(220));
+    return false;
   }
-  if (!entered || typed.empty() || !wrong.empty()) return false;
-  format = parse_format(typed);
-  return true;
 }
 
 /// List of formats, and a text field for any other.

@@ -318,11 +318,7 @@ void explain(std::string_view what, std::string_view formula) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip | asked_by) || !ImGui::BeginTooltip()) return;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(5)});
   wrapped(Face::label, what, px(350));
-  if (!formula.empty()) {
-    ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
-    wrapped(Face::mono, formula, px(460));
-    ImGui::PopStyleColor();
-  }
+  wrapped(Face::mono, colours().faint, formula, px(460));
   ImGui::PopStyleVar();
   ImGui::EndTooltip();
 }
