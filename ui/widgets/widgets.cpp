@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "imgui_internal.h"
-#include "kernels/arithmetic/quoted.h"
 
 namespace attoscope::ui {
 
