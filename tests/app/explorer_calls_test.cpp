@@ -47,7 +47,8 @@ class ExplorerCalls : public ExplorerTest {
     Numbers k = random(144, 2);
     k.back() = largest;
     testing::SavedDict dict;
-    return dict.bf16s("q", {1, 9, 2, 8}, random(144, 1)).bf16s("k", {1, 9, 2, 8}, k).bf16s("v", {1, 9, 2, 8}, random(144, 3));
+    dict.bf16s("q", {1, 9, 2, 8}, random(144, 1)).bf16s("k", {1, 9, 2, 8}, k).bf16s("v", {1, 9, 2, 8}, random(144, 3));
+    return dict.value("softmax_scale", testing::SavedDict::real(0.5));
   }
   /// Updates the explorer until this holds.
   template <class Holds>
