@@ -179,13 +179,15 @@ std::vector<DeviceEntry> choices_of(const std::vector<DeviceEntry>& devices) {
 /// One sentence why the session's device is unavailable; empty: available. "cuda" is the first GPU; a list needs all its
 /// devices.
 std::string reason_against(const std::string& device, const std::vector<DeviceEntry>& choices) {
-  for (const std::string& one : listed_words(device, ",")) {
+  if (device.empty()) return "The session names no device; expected auto, cpu or one of the list.";
+  for (const std::string_view one : split(device, ",")) {
     const auto entry =
         std::ranges::find_if(choices, [&](const DeviceEntry& e) { return e.spec == one || (one == "cuda" && is_gpu(e)); });
-    if (entry == choices.end()) return "This machine has no device '" + one + "'; expected auto, cpu or one of the list.";
+    if (entry == choices.end())
+      return "This machine has no device '" + std::string(one) + "'; expected auto, cpu or one of the list.";
     if (!entry->reason.empty()) return entry->reason;
   }
-  return device.empty() ? "The session names no device; expected auto, cpu or one of the list." : "";
+  return "";
 }
 
 void choose(std::string& device, const std::vector<DeviceEntry>& choices) {

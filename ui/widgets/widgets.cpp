@@ -144,7 +144,7 @@ std::string fitted(Face face, std::string_view text, float width) {
   ImFont& font = *ImGui::GetFont();
   const float size = ImGui::GetFontSize(), dots = font.CalcTextSizeA(size, FLT_MAX, 0, "…").x;
   const char* end = nullptr;
-  font.CalcTextSizeA(size, width - dots, 0, all.c_str(), nullptr, &end);
+  font.CalcTextSizeA(size, width - dots + 0.5f, 0, all.c_str(), nullptr, &end);  // a text as wide as the room fits
   return std::string(all.c_str(), end) + "…";
 }
 
