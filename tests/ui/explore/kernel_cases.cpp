@@ -457,6 +457,7 @@ CASE(kernel, verdict_grey_after_a_failed_load) {
   hand.drop({hand.folder / "absent.npy"});
   hand.check(!is_green(), "not after a failed load");
   hand.drop({hand.folder / "right.npy"});
+  verdict(hand);
   hand.check(is_green(), "green again");
 }
 
