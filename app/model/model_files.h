@@ -28,7 +28,7 @@ struct ModelConfig {
 };
 /// Reads the keys alone. Throws as read_language_model.
 ModelConfig read_model_config(const std::string& path);
-/// Those in a folder's config.json, and in the metadata of a .gguf.
+/// Reads the keys in a folder's config.json, or in the metadata of a .gguf. Throws as read_language_model.
 ModelConfig config_of_folder(const std::string& folder);
 ModelConfig config_of_gguf(const TensorSet& set, const std::string& path);
 
