@@ -1,6 +1,7 @@
 /// The program's readers as functions of bytes: libFuzzer calls them with its own bytes, the suite with kept bytes.
 #pragma once
 
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ struct Loader {
   std::string_view name;
   void (*load)(std::string_view bytes);
   std::vector<std::string> (*seeds)();  ///< small inputs that the program writes or reads
+
+  /// Names a test without its addresses, which every build changes.
+  friend void PrintTo(const Loader& loader, std::ostream* out) { *out << loader.name; }
 };
 
 /// All loaders.
