@@ -112,7 +112,7 @@ struct AlgorithmInfo {
 /// All algorithms. three_pass: safe softmax (max; sum; normalise, then P.V). two_pass: arXiv 1805.02867. flash1: arXiv
 /// 2205.14135, Algorithm 1. flash2: arXiv 2307.08691, Algorithm 1. split_kv: Flash-Decoding. hardware: a real kernel on a GPU's
 /// tensor cores. loaded: no kernel is run; O was computed elsewhere and read from a file, `Experiment::loaded`.
-inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
+inline constexpr auto algorithm_infos = std::to_array<AlgorithmInfo>({
     {.algorithm = Algorithm::three_pass,
      .name = "three_pass",
      .what = "Safe softmax: one pass for the max, one for the sum, one that normalises P and multiplies it by V. Nothing is "
@@ -190,7 +190,7 @@ inline constexpr std::array<AlgorithmInfo, 8> algorithm_infos{{
      .formula = "",
      .is_emulated = false,
      .no_recurrence = "A loaded output has no recurrence: only a method computed here can be followed tile by tile."},
-}};
+});
 static_assert(is_in_order(algorithm_infos, &AlgorithmInfo::algorithm));
 static_assert(std::ranges::is_partitioned(algorithm_infos, &AlgorithmInfo::is_emulated), "emulated algorithms come first");
 

@@ -71,7 +71,7 @@ struct DeviationMeasure {
   Unit unit = Unit::output;
   Form form = Form::magnitude;
 };
-inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
+inline constexpr auto deviation_measures = std::to_array<DeviationMeasure>({
     {"max_abs", "max |error|", "max |x - y|", "max", "The largest error.", "max |x - y|", &DeviationNumbers::max_abs},
     {"mean_abs", "mean |error|", "mean |x - y|", "mean", "The mean error.", "mean |x - y|", &DeviationNumbers::mean_abs},
     {"rms", "RMS error", "rms", "RMS", "The root mean square error.", "sqrt(mean (x - y)^2)", &DeviationNumbers::rms},
@@ -92,7 +92,7 @@ inline constexpr std::array<DeviationMeasure, 10> deviation_measures{{
     {"nonfinite", "NaN and infinite elements", "not finite", "NaN, inf",
      "Elements that are NaN or infinite; every other number of this table leaves them out.", "", &DeviationNumbers::nonfinite,
      DeviationMeasure::Unit::elements, DeviationMeasure::Form::count},
-}};
+});
 
 /// True if the measure has the output's unit, so that it can be divided by the RMS of golden.
 constexpr bool is_divisible(const DeviationMeasure& m) { return m.unit == DeviationMeasure::Unit::output; }

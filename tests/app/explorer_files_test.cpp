@@ -332,7 +332,7 @@ TEST_F(ExplorerFiles, FilesOfTwoLayersAreDroppedTogether) {
   ASSERT_EQ(input.choices.tensors.layers.size(), 2U);
   EXPECT_EQ(input.choices.tensors.head_names[1], "layer 11, head 0");
   EXPECT_THAT(drop({files[0], files[1]}).messages.error,
-              StartsWith("Drop one file (.npy, .safetensors, .npz, .pt, .pth, .bin or .gguf) or session, a folder, or"));
+              StartsWith("Drop one file (" + reader_endings() + ") or session, a folder, or"));
 }
 
 TEST_F(ExplorerFiles, ALayerThatCannotBeShownIsNamed) {

@@ -211,24 +211,7 @@ class Attention {
       runs.push_back(state), is_last.push_back(first + per_run >= tiles());
       answer_.output = alone;
     }
-    if (method_.merge != MergeRule::weights || steps_.rounds(method_.partial) || method_.lse_base != StoredBase::e)
-      return merge(runs, is_last);
-    if (runs.size() == 1) return keep_single(runs.front());
-    State<T> all(steps_.d_v);
-    const T lowest = lowest_of(runs);
-    for (const State<T>& run : runs) {
-      const T lse = steps_.log_sum_exp(run.m - lowest, run.l);
-      all.m = lse > all.m ? lse : all.m;
-    }
-    for (const State<T>& run : runs) {
-      const T w = rounded(Step::alpha, exponential(steps_.log_sum_exp(run.m - lowest, run.l) - all.m));
-      all.l = rounded(Step::l, all.l + w);
-      for (std::size_t i = 0; i < all.O.size(); ++i)
-        all.O[i] = rounded(Step::O, all.O[i] + rounded(Step::rescaled, w * (run.O[i] / run.l)));
-    }
-    all.m += lowest * steps_.score_unit();
-    answer_.output = output(all, true);
-    keep(all, true);
+    merge(runs, is_last);
   }
 
   /// The runs' largest m if a mask tensor gives the row only lowest numbers: the runs' log-sum-exps leave it out; else 0.
@@ -254,7 +237,7 @@ class Attention {
     if (runs.size() == 1 && !steps_.rounds(method_.partial)) return keep_single(runs.front());
     State<T> all(steps_.d_v);
     if (method_.merge == MergeRule::weights) {
-      all.m = *std::ranges::max_element(lse);
+      for (const T x : lse) all.m = std::max(all.m, x);
       for (std::size_t i = 0; i < runs.size(); ++i) {
         const T w = rounded(Step::alpha, power(lse[i] - all.m));
         all.l = rounded(Step::l, all.l + w);

@@ -23,7 +23,7 @@ struct LessonViewInfo {
   std::string_view own_keys;   ///< a blank before and after each; other keys are the experiment's (`attoscope sweep --vary`)
   std::string_view caption{};  ///< a sentence below it on pages; "": made from its keys, in lesson_captions.cpp
 };
-inline constexpr std::array<LessonViewInfo, 9> lesson_views{{
+inline constexpr auto lesson_views = std::to_array<LessonViewInfo>({
     {LessonViewKind::recurrence, "recurrence", " scores values algorithms columns follow height at "},
     {LessonViewKind::code, "code", " at "},
     {LessonViewKind::bits, "bits", " value format formats show height storage numbers outlier head "},
@@ -38,7 +38,7 @@ inline constexpr std::array<LessonViewInfo, 9> lesson_views{{
     {LessonViewKind::exercise, "exercise",
      " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation ",
      "The question has several answers."},
-}};
+});
 static_assert(is_in_order(lesson_views, &LessonViewInfo::kind));
 constexpr const LessonViewInfo& info(LessonViewKind k) { return lesson_views[static_cast<std::size_t>(k)]; }
 constexpr std::string_view name(LessonViewKind k) { return info(k).name; }
