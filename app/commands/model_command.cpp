@@ -69,7 +69,7 @@ ModelQuestion question_of(const ModelArguments& x) {
   q.attribute = part_of(x.attribute);
   q.keeps_outputs = !x.save.empty();
   const int limit = whole_number("--limit", x.limit, 0, 1 << 20);
-  q.tokens = x.text.empty() ? read_tokens(x.tokens, limit) : tokens_of_text(x.text, x.checkpoint, limit);
+  q.tokens = x.text.empty() ? read_tokens(x.tokens, x.checkpoint, limit) : tokens_of_text(x.text, x.checkpoint, limit);
   return q;
 }
 
@@ -208,7 +208,8 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
 void declare(OptionList& c, ModelArguments& x) {
   c.add("checkpoint", x.checkpoint, std::string(checkpoint_specs)).required();
   c.group("Tokens");
-  c.add("--tokens", x.tokens, "whole numbers [n]; nothing is put in front: " + tensor_specs());
+  c.add("--tokens", x.tokens,
+        "whole numbers [n]; nothing is put in front: " + tensor_specs() + "; or random:SEED, 1024 random tokens");
   c.add("--text", x.text,
         listed(shipped_text_names) + ", or a file in UTF-8, cut into tokens by the model's own byte-level BPE");
   c.add("--limit", x.limit, "only this many tokens; 0 is all");

@@ -274,7 +274,9 @@ ui::Session session_of(const ui::LessonQuestion& question) {
     const std::string gpu = question.measure.substr(sum_numbers.prefix.size());
     vary_in_lesson(e, "accumulator", gpu.substr(0, gpu.find('.')));
   } else if (own_numbers(question.measure) == &model_numbers) {
-    session.model.limit = e.problem.n;  // a session has no random model: the same methods in every layer of the fetched one
+    session.model.checkpoint = session.model.file = std::string(ui::random_name) + std::to_string(e.problem.seed);
+    session.model.text = ui::ModelText::file;
+    session.model.limit = e.problem.n;
     session.view.workspace = ui::Workspace::model;
   }
   return session;

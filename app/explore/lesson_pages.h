@@ -38,8 +38,8 @@ std::string caption_of(const ui::LessonView& view);
 /// The caption and the picture's line of text, as a description for users who cannot see it.
 std::string description_of(const ui::LessonView& view, const std::string& summary);
 
-/// The session that computes a lesson's number: in Explore, or in Train for a number of a training. For one of a random model:
-/// its methods and number of tokens in Model. Reads tensors' shapes.
+/// The session that computes a lesson's number: in Explore, in Train for a number of a training, or in Model, with the random
+/// weights and tokens, for a number of a model. Reads tensors' shapes.
 ui::Session session_of(const ui::LessonQuestion& question);
 
 /// Writes all pages and pictures into a directory, which it creates, with progress on `out`. Throws std::runtime_error with one

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -9,7 +10,9 @@
 #include "app/json/json.h"
 #include "app/json/json_place.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/setting.h"
 #include "kernels/system_memory.h"
+#include "ui/session/session.h"
 
 namespace attoscope::app {
 namespace {
@@ -210,7 +213,17 @@ std::vector<std::string> files_of_checkpoint(const std::string& folder) {
   return files;
 }
 
+std::optional<std::uint64_t> random_seed(const std::string& name) {
+  if (!name.starts_with(ui::random_name)) return std::nullopt;
+  const auto seed = to_number<std::uint64_t>(name.substr(ui::random_name.size()));
+  if (!seed)
+    throw std::runtime_error("the seed of " + in_quotes(name) + " is wrong, expected " +
+                             whole_range_text(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+  return seed;
+}
+
 LanguageModel read_language_model(const std::string& path) {
+  if (const auto seed = random_seed(path)) return random_model(*seed);
   std::error_code error;
   if (fs::is_directory(path, error)) return read_folder(path);
   if (path.ends_with(".gguf")) return read_gguf(path);
@@ -218,6 +231,7 @@ LanguageModel read_language_model(const std::string& path) {
 }
 
 ModelConfig read_model_config(const std::string& path) {
+  if (const auto seed = random_seed(path)) return {"not a trained model", random_model(*seed).architecture, true};
   std::error_code error;
   if (fs::is_directory(path, error)) return config_of_folder(path);
   if (path.ends_with(".gguf")) return config_of_gguf(list_file(path), path);

@@ -1,6 +1,8 @@
-/// Reads models from files: a folder of Hugging Face, or a .gguf of llama.cpp.
+/// Reads models: from a folder of Hugging Face, from a .gguf of llama.cpp, or with random weights.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +13,15 @@ namespace attoscope::app {
 
 /// Texts that name a checkpoint, for messages and help.
 inline constexpr std::string_view checkpoint_specs =
-    "a folder with config.json and .safetensors (llama, mistral, qwen2 or qwen3), or FILE.gguf";
+    "a folder with config.json and .safetensors (llama, mistral, qwen2 or qwen3), FILE.gguf, or random:SEED, a small model "
+    "with random weights";
 
-/// Reads a model. Throws std::runtime_error with one sentence that names the file, the key or tensor, its value and what was
-/// expected, also if memory does not suffice.
+/// The seed of "random:SEED"; none: the text names no random weights or tokens. Throws std::runtime_error with one sentence if
+/// SEED is no seed.
+std::optional<std::uint64_t> random_seed(const std::string& name);
+
+/// Reads a model, or makes `random_model`. Throws std::runtime_error with one sentence that names the file, the key or tensor,
+/// its value and what was expected, also if memory does not suffice.
 LanguageModel read_language_model(const std::string& path);
 
 /// The files that a model and its tokenizer are read from if the checkpoint is a folder; empty if it is a file.
@@ -22,7 +29,7 @@ std::vector<std::string> files_of_checkpoint(const std::string& folder);
 
 /// The keys beside a checkpoint's tensors.
 struct ModelConfig {
-  std::string kind;  ///< "qwen3"
+  std::string kind;  ///< "qwen3"; of random weights "not a trained model"
   Architecture architecture{};
   bool tied = false;  ///< the embedding is the output matrix, even if the checkpoint has one
 };

@@ -32,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string name_of(const std::string& checkpoint) {
+  if (const auto seed = random_seed(checkpoint)) return fmt::format("random weights of seed {}", *seed);
   const fs::path path = fs::path(checkpoint).has_filename() ? fs::path(checkpoint) : fs::path(checkpoint).parent_path();
   return checkpoint.ends_with(".gguf") ? path.stem().string() : path.filename().string();
 }
@@ -53,7 +54,7 @@ std::optional<std::string> text_of(const ui::ModelPlan& plan) {
   if (plan.text == ui::ModelText::typed) return plan.typed;
   if (plan.file.empty()) throw std::runtime_error("no text file is named, expected one, or a tensor file with tokens");
   const std::string file = with_home(plan.file);
-  if (is_tensor_file(tensor_ref(file).file)) return std::nullopt;
+  if (random_seed(file) || is_tensor_file(tensor_ref(file).file)) return std::nullopt;
   return read_file(file, longest_text);
 }
 
@@ -92,7 +93,7 @@ void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::Mod
     tokenizer = read_tokenizer(checkpoint);
     reading.tokens = named_in_errors(checkpoint, [&] { return tokenizer->tokens(*text); });
   } else {
-    reading.tokens = read_tokens(with_home(plan.file), 0);
+    reading.tokens = read_tokens(with_home(plan.file), checkpoint, 0);
     try {
       tokenizer = read_tokenizer(checkpoint);
     } catch (const std::runtime_error&) {  // the window then shows the tokens' numbers

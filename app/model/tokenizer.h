@@ -31,12 +31,12 @@ struct Tokenizer {
 };
 
 /// Reads the tokenizer of a checkpoint: tokenizer.json of a folder, or the lists of a .gguf. Throws std::runtime_error with one
-/// sentence; for a tokenizer of another kind it suggests a file of tokens.
+/// sentence; for a tokenizer of another kind, and for random weights, it suggests a file of tokens.
 Tokenizer read_tokenizer(const std::string& checkpoint);
 
-/// Reads whole numbers [n] or [1, n] of any type from FILE or FILE:TENSOR: the first `limit` of them, 0: all. Throws
-/// std::runtime_error with one sentence.
-std::vector<int> read_tokens(const std::string& path, int limit);
+/// Reads whole numbers [n] or [1, n] of any type from FILE or FILE:TENSOR, or draws the 1024 tokens of "random:SEED" from
+/// the checkpoint's vocabulary: the first `limit` of them, 0: all. Throws std::runtime_error with one sentence.
+std::vector<int> read_tokens(const std::string& path, const std::string& checkpoint, int limit);
 
 /// Names of the texts that come with the program; the first 1024 tokens of each under SmolLM2 are in assets/texts.
 inline constexpr std::array<std::string_view, 2> shipped_text_names{"chronicle", "licence"};

@@ -11,6 +11,7 @@
 #include "app/files/paths.h"
 #include "app/json/json.h"
 #include "app/json/json_place.h"
+#include "app/model/model_files.h"
 #include "app/model/tokenizer.h"
 #include "app/tensors/readers.h"
 #include "app/tensors/tensor_set.h"
@@ -132,6 +133,8 @@ Tokenizer of_gguf(const std::string& file) {
 }  // namespace
 
 Tokenizer read_tokenizer(const std::string& checkpoint) {
+  if (random_seed(checkpoint))
+    throw std::runtime_error(checkpoint + ": random weights have no tokenizer, expected a file of tokens or random:SEED");
   std::error_code error;
   if (!std::filesystem::is_directory(checkpoint, error)) return of_gguf(checkpoint);
   return of_folder((std::filesystem::path(checkpoint) / "tokenizer.json").string());
@@ -144,7 +147,11 @@ std::optional<std::string> shipped_text(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<int> read_tokens(const std::string& path, int limit) {
+std::vector<int> read_tokens(const std::string& path, const std::string& checkpoint, int limit) {
+  constexpr int random_count = 1024;
+  if (const auto seed = random_seed(path))
+    return random_tokens(*seed, limit > 0 ? std::min(limit, random_count) : random_count,
+                         read_model_config(checkpoint).architecture.vocabulary);
   constexpr std::uint64_t most_tokens = 1 << 20;
   constexpr std::array<std::string_view, 3> usual{"tokens", "input_ids", "token_ids"};
   const NamedTensor found = numeric(open_tensor(ref_of_option("--tokens", path), usual));  // floats of `--capture`, too

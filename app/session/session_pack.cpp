@@ -350,8 +350,9 @@ class Packer {
       plan.against.clear();
     }
     for (std::string* const spec : {&plan.file, &plan.against})
-      if (!spec->empty()) *spec = with_paths(*spec, [&](const std::string& path) { return added_file(with_home(path)); });
-    if (plan.checkpoint.empty()) return;
+      if (!spec->empty() && !spec->starts_with(ui::random_name))
+        *spec = with_paths(*spec, [&](const std::string& path) { return added_file(with_home(path)); });
+    if (plan.checkpoint.empty() || plan.checkpoint.starts_with(ui::random_name)) return;
     tell("The model " + in_quotes(plan.checkpoint) + " is not in the archive: choose it where the archive is opened");
     plan.checkpoint.clear();
   }

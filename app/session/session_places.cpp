@@ -35,10 +35,13 @@ bool is_there(const std::string& typed) {
   return fs::is_directory(path, error) || can_open(path);
 }
 
-/// Texts of a session that name files, beside those of its experiments.
-std::array<std::string*, 7> other_specs(ui::Session& s) {
+/// Texts of a session that name files, beside those of its experiments; names of random weights and tokens are none.
+std::vector<std::string*> other_specs(ui::Session& s) {
   ui::KernelGradients& g = s.kernel_gradients;
-  return {&g.dq, &g.dk, &g.dv, &s.train.text.file, &s.model.checkpoint, &s.model.file, &s.model.against};
+  std::vector<std::string*> specs{&g.dq,         &g.dk,           &g.dv, &s.train.text.file, &s.model.checkpoint,
+                                  &s.model.file, &s.model.against};
+  std::erase_if(specs, [](const std::string* spec) { return spec->starts_with(ui::random_name); });
+  return specs;
 }
 
 /// Calls f on the file of a log-sum-exp, without the tensor and the order behind it.

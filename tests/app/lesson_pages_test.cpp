@@ -1,19 +1,25 @@
 // The lessons as static pages: text, formulas, numbers and the names of pictures.
 #include "app/explore/lesson_pages.h"
 
+#include <algorithm>
 #include <cctype>
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "app/explore/lessons.h"
 #include "app/explore/render.h"
 #include "app/link/link.h"
+#include "app/model/model_files.h"
+#include "app/model/model_plan.h"
 #include "app/session/session.h"
 #include "app/words/mathml.h"
 #include "tests/app/lesson_prose.h"
 #include "tests/app/outcome.h"
+#include "tests/app/own_cache.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "ui/frame/panel_input.h"
@@ -204,12 +210,42 @@ TEST(LessonPages, EachNumberLinksToItsSetting) {
   }
 }
 
-TEST(LessonPages, NumbersOfAModelOpenTheirMethodsInModel) {
-  const LessonQuestion q = parse_live("model.a.dlogp_median_abs?n=96&policy=all_direct");
+TEST(LessonPages, NumbersOfAModelOpenItsWeightsAndTokensInModel) {
+  const auto asked = [](const std::string& measure) { return parse_live(measure + "?n=40&policy=all_direct&seed=7"); };
+  const LessonQuestion q = asked("model.a.dlogp_median_abs");
   const Session session = session_of(q);
   EXPECT_EQ(session.view.workspace, Workspace::model);
-  EXPECT_EQ(session.model.limit, 96);
+  EXPECT_EQ(session.model.checkpoint, "random:7");
+  EXPECT_EQ(session.model.file, "random:7");
   EXPECT_EQ(session.experiment, q.experiment);
+  const ModelView shown = computed_model(session);
+  ASSERT_EQ(shown.reading->wrong, "");
+  EXPECT_EQ(shown.reading->tokens.size(), 40U);
+  EXPECT_EQ(shown.reading->name, "random weights of seed 7");
+  EXPECT_THAT(shown.reading->about, StartsWith("not a trained model: 4 layers of 4 heads"));
+  ASSERT_TRUE(shown.found) << shown.progress.remark;
+  const auto cell = [&](std::size_t row, std::string_view key) {
+    const auto& columns = shown.found->runs.columns;
+    const auto at = std::ranges::find(columns, key, &ColumnHeading::key) - columns.begin();
+    return std::get<double>(shown.found->runs.rows[row][static_cast<std::size_t>(at)]);
+  };
+  const auto number = [&](const std::string& measure) { return answer(asked(measure), {}).number(); };
+  EXPECT_EQ(cell(1, "dlogp_median_abs"), number("model.a.dlogp_median_abs"));
+  EXPECT_EQ(cell(4, "dlogp_max_abs"), number("model.bf16.dlogp_max_abs"));
+  EXPECT_EQ(shown.found->answer->layers[3].a, number("model.hidden.3"));
+}
+
+TEST(LessonPages, SharesOfAModelAreThoseOfTheirSession) {
+  const OwnCache cache;
+  const LessonQuestion q = parse_live("model.share.1?n=24&seed=5");
+  const Session session = session_of(q);
+  const ModelView shown = computed_model(session);
+  ASSERT_TRUE(shown.found) << shown.reading->wrong;
+  const ModelShares shares = attributed(shown.found, ModelPart::layer, read_language_model(session.model.checkpoint), {});
+  const auto& parts = shares.answer->attribution;
+  const auto second = std::ranges::find(parts, 1, &ModelShare::layer);
+  ASSERT_NE(second, parts.end());
+  EXPECT_EQ(second->share, answer(q, {}).number());
 }
 
 /// Views of every kind with all their controls: the language and the lines of the block.

@@ -5,10 +5,14 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/model/kept_shares.h"
+#include "app/model/model_files.h"
 #include "app/model/model_plan.h"
+#include "app/model/tokenizer.h"
+#include "tests/app/outcome.h"
 #include "tests/app/own_cache.h"
 #include "tests/support/matchers.h"
 
@@ -44,6 +48,28 @@ TEST(ModelWords, ANaNHasNoSign) {
   const std::string report = model_report(q, x, "a", tokens_that_move_most(q, x, "no checkpoint"));
   EXPECT_THAT(report, HasSubstr("nan"));
   EXPECT_THAT(report, Not(HasSubstr("-nan")));
+}
+
+TEST(ModelPlan, RandomWeightsAreReadByName) {
+  EXPECT_EQ(read_language_model("random:3").norm.values, random_model(3).norm.values);
+  EXPECT_EQ(read_tokens("random:4", "random:3", 20), random_tokens(4, 20, 256));
+  EXPECT_EQ(read_tokens("random:4", "random:3", 0), random_tokens(4, 1024, 256));
+  const Outcome run = attoscope({"model", "random:3", "--tokens", "random:4", "--limit", "20"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("20 tokens, "));
+}
+
+TEST(ModelPlan, AWrongSeedIsRefusedInASentence) {
+  for (const std::string name : {"random:", "random:x", "random:-1", "random:18446744073709551616", "random:1 "}) {
+    EXPECT_THAT(sentence_of([&] { read_language_model(name); }),
+                HasSubstr(name + "' is wrong, expected a whole number from 0"));
+    EXPECT_THAT(sentence_of([&] { read_tokens(name, "random:3", 0); }), HasSubstr(name)) << "as tokens";
+    ui::ModelPlan plan;
+    plan.checkpoint = name;
+    EXPECT_THAT(read_plan(plan).reading->wrong, AllOf(HasSubstr(name), EndsWith(".")));
+    EXPECT_NE(attoscope({"model", name, "--tokens", "random:4"}).code, 0) << name;
+  }
+  EXPECT_THAT(attoscope({"model", "random:3", "--text", "licence"}).err, HasSubstr("random weights have no tokenizer"));
 }
 
 TEST(ModelPlan, AnAttributionKeepsItsSharesAndGoesOn) {

@@ -385,6 +385,17 @@ TEST(SessionPack, HoldsTextAndCapturedRunOfAModel) {
   EXPECT_THAT(pack_session(s).remarks, ElementsAre(HasSubstr("the captured run is a folder and is left out")));
 }
 
+TEST(SessionPack, NamesOfRandomWeightsAndTokensAreNoFiles) {
+  const TemporaryDirectory here, there;
+  Session s = session_of(write_call(here));
+  s.model.text = ModelText::file;
+  s.model.checkpoint = s.model.file = "random:3";
+  EXPECT_FALSE(misses_files(s));
+  const SessionPack pack = pack_session(s);
+  EXPECT_THAT(pack.remarks, IsEmpty());
+  EXPECT_EQ(opened(there.write("s.attoscope.zip", pack.bytes)).model, s.model);
+}
+
 TEST(SessionPack, RefusesArchivesThatReachOutside) {
   const TemporaryDirectory here;
   const Session session = session_of(write_call(here));

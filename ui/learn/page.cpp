@@ -65,10 +65,7 @@ void draw_number(Page& page, const LessonNumber& number) {
     what = "Computed just now: " + answer->table.measure + ". The lesson was written with " + number.written + ".";
   }
   if (answer != nullptr && !answer->problem.empty()) colour = colours().bad, what = answer->problem;
-  // Model reads models from files: it cannot run the random one of lessons
-  const char* const setting =
-      number.question.measure.starts_with("model.") ? "its methods in the fetched model" : "its setting";
-  what += std::string(" A click opens ") + setting + "; Learn then stays at this step.";
+  what += " A click opens its setting; Learn then stays at this step.";
   if (inline_button(text, colour, what, number.target)) page.requests.open_number = number.question;
 }
 

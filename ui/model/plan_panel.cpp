@@ -29,7 +29,7 @@ constexpr EnumArray<ModelText, Choice> model_texts{{
     {"own", "A text typed below."},
     {"file",
      "A UTF-8 text, split by the checkpoint's own tokenizer, or tokens in a tensor file (.npy, .safetensors, .pt): whole "
-     "numbers [n]."},
+     "numbers [n]; or random:1, 1024 random tokens from the seed 1."},
 }};
 constexpr std::array<Choice, around_preset_names.size()> presets{{
     {"exact", "Everything around attention in double, without rounding: all differences come from attention."},
@@ -52,7 +52,8 @@ void edit_checkpoint(const ModelScene& s, float width) {
   const float button = px(64), gap = px(8);
   path_line("##checkpoint", "folder or FILE.gguf", s.state.typed_checkpoint, s.plan().checkpoint, width - button - gap);
   explain(
-      "A folder with config.json and .safetensors, or a .gguf, of the layouts Llama, Mistral, Qwen2 and Qwen3. Empty: the "
+      "A folder with config.json and .safetensors, or a .gguf, of the layouts Llama, Mistral, Qwen2 and Qwen3; or "
+      "random:1, a small model with random weights from the seed 1, as in the lesson on the next token. Empty: the "
       "SmolLM2-135M that app/fetch-model downloads. A checkpoint can be dropped on the window.");
   ImGui::SameLine(0, gap);
   if (push_button("open …###open checkpoint", false, {button, 0})) ImGui::OpenPopup("checkpoints");

@@ -157,9 +157,12 @@ struct TrainLook {
 enum class ModelText : std::uint8_t { chronicle, licence, typed, file };
 inline constexpr EnumArray<ModelText> model_text_names{"chronicle", "licence", "typed", "file"};
 
+/// "random:SEED" names random weights where a checkpoint is expected, and random tokens where a file of them is.
+inline constexpr std::string_view random_name = "random:";
+
 /// A run of a language model under the experiment's a and b.
 struct ModelPlan {
-  std::string checkpoint;  ///< a folder or a .gguf; empty: the one downloaded by app/fetch-model
+  std::string checkpoint;  ///< a folder, a .gguf or "random:SEED"; empty: the one downloaded by app/fetch-model
   ModelText text = ModelText::chronicle;
   std::string typed, file;
   int limit = 128;               ///< tokens; 0: all

@@ -192,6 +192,18 @@ CASE(model, rewritten_text) {
   hand.check(v.found->reading->tokens.size() == 25 && !v.progress.stale, "the answer is on the new text");
 }
 
+CASE(model, random_weights) {
+  Session session = small_session(Workspace::model);
+  session.model.checkpoint = session.model.file = "random:3";
+  session.model.text = ModelText::file;
+  session.model.limit = 20;
+  open_model_window(hand, session);
+  run_model(hand);
+  const ModelView v = hand.stage.model().view();
+  hand.check(v.progress.remark.empty() && v.found->reading->name == "random weights of seed 3", v.progress.remark);
+  hand.check(v.found->reading->tokens.size() == 20 && v.found->reading->all_tokens == 1024, "20 of its 1024 tokens are read");
+}
+
 /// Tab goes to the text, an arrow to the next token, and Enter chooses the token.
 CASE(model, tokens_by_keys) {
   const TinyCheckpoint checkpoint;
