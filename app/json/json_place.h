@@ -14,6 +14,7 @@
 #include "app/json/json.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/setting.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 
@@ -51,7 +52,8 @@ class JsonPlace {
   }
   void expect_size(std::size_t count) const {
     if (size() != count)
-      throw std::runtime_error(path_ + " holds " + std::to_string(size()) + " entries, expected " + std::to_string(count));
+      throw std::runtime_error(path_ + " holds " + counted(static_cast<std::int64_t>(size()), "entry", "entries") +
+                               ", expected " + std::to_string(count));
   }
   void expect_keys(std::initializer_list<std::string_view> keys, std::initializer_list<std::string_view> more = {}) const {
     if (!json_.is_object()) refuse("an object");

@@ -52,6 +52,8 @@ TEST(TrainJson, NamesWhatItCannotUse) {
   EXPECT_THAT(sentence("/runs/0/name", "z"), AllOf(StartsWith("runs[0].name is"), HasSubstr("'a'")));
   EXPECT_THAT(sentence("/runs/1/steps/loss", nlohmann::json::array()),
               StartsWith("runs[1].steps.loss holds 0 entries, expected 6"));
+  EXPECT_THAT(sentence("/runs/1/steps/loss", nlohmann::json::array_t(1, 1.0)),
+              StartsWith("runs[1].steps.loss holds 1 entry, expected 6"));
   EXPECT_THAT(sentence("/runs/1/steps/loss/2", "much"), StartsWith("runs[1].steps.loss[2] is"));
   EXPECT_THAT(sentence("/runs/1/steps/step/2", 1), StartsWith("runs[1].steps.step[2] is '1'"));
   EXPECT_THAT(sentence("/runs/0/health/rows/0/1", -1), StartsWith("runs[0].health.rows[0][1] is '-1'"));
