@@ -97,7 +97,7 @@ class KeptValues::File {
   void keep(const PackKey& key, std::string_view value);
   void spare_none();
 
-  std::once_flag prepared{};  ///< for the call of `prepare` before the first write
+  std::once_flag has_directory{};  ///< for making the directory before the first write
 
  private:
   int look(int flags);
@@ -235,9 +235,8 @@ void KeptValues::File::trim() try {
   trimmed_at_ = read_ / 4 * 5;  // no room for the new file: do not try at every point
 }
 
-KeptValues::KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes,
-                       std::function<void(std::size_t file)> prepare)
-    : directory_(std::move(directory)), prepare_(std::move(prepare)) {
+KeptValues::KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes)
+    : directory_(std::move(directory)) {
   for (std::size_t i = 0; i < files && keeps(); ++i) {
     const std::string name = hex16(i).substr(14) + "-" + std::to_string(record_bytes(value_bytes)) + ".points";
     files_.push_back(std::make_unique<File>((fs::path(directory_) / name).string(), value_bytes, limit_bytes / files));
@@ -260,10 +259,7 @@ void KeptValues::keep(std::string_view question, std::string_view value) try {
   if (!keeps()) return;
   const PackKey key = question_key(question);
   File& file = *files_[key.high % files];
-  std::call_once(file.prepared, [&] {
-    fs::create_directories(directory_);
-    if (prepare_) prepare_(key.high % files);
-  });
+  std::call_once(file.has_directory, [&] { fs::create_directories(directory_); });
   file.keep(key, value);
 } catch (const std::system_error& error) {  // includes fs::filesystem_error
   int none = 0;

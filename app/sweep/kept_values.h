@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,9 +22,8 @@ class KeptValues {
   static constexpr std::size_t files = 64;
 
   /// `directory` empty: caches nothing. If the cache exceeds `limit_bytes`, a write removes the oldest values of its file
-  /// except values that this object found or kept since `spare_none`. Calls `prepare` before it first writes a file.
-  KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes,
-             std::function<void(std::size_t file)> prepare = {});
+  /// except values that this object found or kept since `spare_none`.
+  KeptValues(std::string directory, std::size_t value_bytes, std::uint64_t limit_bytes);
   ~KeptValues();
 
   /// Bytes of a record: key, value and digest.
@@ -44,7 +42,6 @@ class KeptValues {
   class File;
 
   std::string directory_;
-  std::function<void(std::size_t file)> prepare_;
   std::vector<std::unique_ptr<File>> files_;
   std::atomic<int> failure_{0};  ///< errno of the first failure
 };

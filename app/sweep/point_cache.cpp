@@ -3,31 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/json/json.h"
 #include "app/session/session.h"
-#include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
 
 namespace attoscope::app {
 namespace {
-namespace fs = std::filesystem;
 
 constexpr std::string_view point_schema = "attoscope.point/3";
-
-/// Removes points of earlier versions, which had one file each: a few folders for each file written, to keep writes short.
-void remove_older(const std::string& directory, std::size_t file) {
-  constexpr std::size_t folders = 256;
-  for (std::size_t i = file; i < folders; i += PointCache::files) {
-    const fs::path folder = fs::path(directory) / hex16(i).substr(14);
-    std::error_code error, ignored;
-    for (fs::directory_iterator old(folder, error), end; !error && old != end; old.increment(error))
-      if (old->path().filename().string().find(".json") != std::string::npos) fs::remove(old->path(), ignored);
-    fs::remove(folder, ignored);
-  }
-}
 
 }  // namespace
 
@@ -51,8 +36,7 @@ std::optional<PointSummary> unpacked_summary(std::string_view bytes) {
 
 PointCache::PointCache(const std::string& directory, std::uint64_t limit_bytes, int arithmetic)
     : arithmetic_(arithmetic),
-      values_(directory, packed_summary({}).size(), limit_bytes,
-              [directory](std::size_t file) { remove_older(directory, file); }),
+      values_(directory, packed_summary({}).size(), limit_bytes),
       backward_values_(directory, packed_summary(empty_summary(true)).size(), limit_bytes) {}
 
 /// Cache key of the answer, with the version and arithmetic that computed it.

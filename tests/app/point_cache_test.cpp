@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/words/numbers.h"
 #include "kernels/experiment/arithmetic_version.h"
 #include "kernels/experiment/presets.h"
 #include "tests/app/own_cache.h"
@@ -143,21 +142,6 @@ TEST(PointCache, IsLimitedWhileItIsWrittenAndSparesTheRunningSweep) {
   for (std::uint64_t seed = 5000; seed < 5200; ++seed) cache.keep(of_seed(seed), worth(static_cast<double>(seed)));
   EXPECT_LE(own.points(), 1100u) << "the next sweep makes room";
   EXPECT_EQ(known(cache, 5000, 5200), 200);
-}
-
-TEST(PointCache, ASmallSweepDoesNotWaitForALargeCache) {
-  const OwnCache own;
-  for (int folder = 0; folder < 256; ++folder) {  // files of earlier versions
-    const std::string name = own.directory() + "/" + hex16(static_cast<std::uint64_t>(folder)).substr(14);
-    std::filesystem::create_directories(name);
-    for (const char* const file : {"/1.json", "/2.json", "/3.json.part-7f-1"}) std::ofstream(name + file) << "{}";
-  }
-  PointCache cache(own.directory(), 1 << 20);
-  EXPECT_EQ(own.files().size(), 768u) << "opening removes no files";
-  cache.keep(of_seed(1), worth(1));
-  EXPECT_EQ(own.files().size(), 768u - 12 + 1) << "each written file removes a few old files";
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) cache.keep(of_seed(seed), worth(1));
-  EXPECT_LE(own.files().size(), PointCache::files);
 }
 
 TEST(PointCache, ATornPointIsAbsentAndTheNextIsWhole) {
