@@ -11,6 +11,7 @@
 #include "app/figures/gnuplot.h"
 #include "app/figures/gnuplot_text.h"
 #include "kernels/experiment/letters.h"
+#include "kernels/experiment/text.h"
 #include "ui/frame/panel_axes.h"
 
 namespace attoscope::app {
@@ -29,7 +30,7 @@ std::string gnuplot_literal(std::string_view text) {
   return result + '"';
 }
 
-std::string gnuplot_number(double x) { return std::isfinite(x) ? fmt::format("{:.9g}", x) : "NaN"; }
+std::string gnuplot_number(double x) { return std::isfinite(x) ? shortest(x) : "NaN"; }
 
 std::string gnuplot_colour(std::uint32_t rgb) { return fmt::format("'#{:06x}'", rgb); }
 

@@ -13,7 +13,7 @@ namespace attoscope::app {
 /// digit: gnuplot would read it as part of a preceding escape. Control characters become spaces.
 std::string gnuplot_literal(std::string_view text);
 
-/// A number; NaN and infinity become gaps.
+/// The shortest text of every bit of a number; NaN and infinity become gaps.
 std::string gnuplot_number(double x);
 
 /// '#c2301c'

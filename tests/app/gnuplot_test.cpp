@@ -165,6 +165,13 @@ TEST(Print, ASingleNumberIsInTheMiddleOfItsAxis) {
   }
 }
 
+TEST(Print, LargeWholeNumbersAreToldApart) {
+  EXPECT_EQ(gnuplot_number(3000000001), "3000000001");
+  EXPECT_EQ(gnuplot_number(0.1), "0.1");
+  EXPECT_EQ(gnuplot_number(1.0 / 3), "0.3333333333333333");
+  EXPECT_EQ(gnuplot_number(-INFINITY), "NaN");
+}
+
 TEST(Print, WidthFontAndSizeAreThoseOfTheStyle) {
   const Figure f = figure_of({"one"}, 1, 1);
   const auto script = [&](const FigureStyle& style, PictureFormat format) {
