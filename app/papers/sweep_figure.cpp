@@ -127,7 +127,7 @@ SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& re
 Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const SweepStyle& style) {
   const bool two = sweep.axes.size() > 1;
   Figure f{.name = "sweep", .caption = {}, .panels = {}};
-  f.panels.push_back(style.heat_map && two ? sweep_heat_panel(table) : sweep_lines(table, style.axes).panel);
+  f.panels.push_back(style.heat_map && two ? sweep_heat_panel(table, style.axes.log_y) : sweep_lines(table, style.axes).panel);
   if (sweep.over.kind != ui::SweepOver::seed) f.panels[0].y.label += ", over " + table.repeats;
   std::vector<std::string> ranges;
   for (const Axis& axis : sweep.axes) {

@@ -313,6 +313,15 @@ TEST(SweepFigure, AMapHasACellForEachCombination) {
   EXPECT_THAT(figure_csv(f), HasSubstr(",32,fp16,"));
 }
 
+TEST(SweepFigure, AMapIsAsLogarithmicAsTheWindows) {
+  const Sweep sweep = small_sweep();
+  const auto table = sweep_table(sweep, sweep.measure, run_sweep(sweep, {}));
+  for (const bool log : {false, true}) {
+    const Figure f = sweep_figure(sweep, *table, {.axes = {.log_y = log}, .heat_map = true});
+    EXPECT_EQ(f.panels.at(0).heat->log, log);
+  }
+}
+
 TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   const Sweep sweep = small_sweep();
   SweepTable table = *sweep_table(sweep, sweep.measure, run_sweep(sweep, {}));

@@ -106,7 +106,7 @@ SweepLines sweep_lines(const SweepTable& t, const SweepAxes& axes) {
   return lines;
 }
 
-FigurePanel sweep_heat_panel(const SweepTable& table) {
+FigurePanel sweep_heat_panel(const SweepTable& table, bool log) {
   FigurePanel panel;
   for (const auto& [axis, values] : {std::pair{&panel.x, &table.axes[0]}, std::pair{&panel.y, &table.axes[1]}}) {
     axis->label = values->title;
@@ -130,7 +130,7 @@ FigurePanel sweep_heat_panel(const SweepTable& table) {
   heat.x1 = heat.width - 0.5;
   heat.y1 = heat.height - 0.5;
   heat.diverging = least < 0;
-  heat.log = least > 0 && largest > 20 * least;
+  heat.log = log;
   heat.range = largest > 0 ? largest : 1;
   heat.label = measure_title(table);
   return panel;

@@ -15,7 +15,7 @@ inline constexpr std::size_t most_lines = 64;
 /// The look of a sweep's lines.
 struct SweepAxes {
   SeedSpread spread = SeedSpread::std;
-  bool log_x = true, log_y = true;  ///< used if all values are above 0
+  bool log_x = true, log_y = true;  ///< an axis is logarithmic only if all values are above 0
 
   friend bool operator==(const SweepAxes&, const SweepAxes&) = default;
 };
@@ -28,8 +28,9 @@ struct SweepLines {
 };
 SweepLines sweep_lines(const SweepTable& table, const SweepAxes& axes);
 
-/// Means as a heat map, with the first parameter across and the second down; a combination without an answer is empty.
-FigurePanel sweep_heat_panel(const SweepTable& table);
+/// Means as a heat map, with the first parameter across and the second down; a combination without an answer is empty. `log`:
+/// colours on a logarithmic scale.
+FigurePanel sweep_heat_panel(const SweepTable& table, bool log = false);
 
 /// True if the first parameter's values are names, drawn as marks.
 bool has_categories(const SweepTable& table);

@@ -112,8 +112,8 @@ struct SweepPlan {
   SweepSubject subject = SweepSubject::a;
   SweepRelation relation = SweepRelation::absolute;
   SeedSpread spread = SeedSpread::std;
-  bool log_x = true, log_y = true;  ///< used if all values are above 0
-  bool heat_map = false;            ///< for two parameters, instead of lines
+  bool log_x = true, log_y = true;  ///< an axis is logarithmic only if all values are above 0
+  bool heat_map = false;            ///< for two parameters, instead of lines; its colours are as `log_y` says
 
   friend bool operator==(const SweepPlan&, const SweepPlan&) = default;
 };

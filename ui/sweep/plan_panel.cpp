@@ -300,7 +300,7 @@ void edit_drawing(const SweepScene& s, float width) {
   explain("A logarithmic axis of the first parameter, if its values are numbers above 0.");
   ImGui::SameLine(0, px(8));
   toggle("log y", plan.log_y, half);
-  explain("A logarithmic axis, or colour map, of the measure, if all its values are above 0.");
+  explain("A logarithmic colour map of the measure, or an axis, if all its values are above 0.");
   if_possible(!plan.second.key.empty(), [&] { segmented("shape", shapes, plan.heat_map, width); });
 }
 
