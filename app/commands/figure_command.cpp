@@ -52,12 +52,16 @@ bool is_of_schema(const std::string& path, const char* family) {
   });
 }
 
-/// Throws for options that the figure does not take: a training takes only --policy, a language model only --n.
-void refuse_settings_of_sweeps(const FigureArguments& x, bool training) {
-  const std::string taken = training ? "a figure of training takes --policy alone" : "one of a language model takes --n alone";
+/// Throws for options that the figure does not take: a training takes only --policy and, unless its bundle has a plan, --seeds;
+/// a language model only --n.
+void refuse_settings_of_sweeps(const FigureArguments& x, const AskedFigure& asked) {
+  const bool training = trains(asked), of_seeds = training && !asked.plan;
+  const std::string taken = of_seeds   ? "a figure of training takes --policy and --seeds alone"
+                            : training ? "one of a training's plan takes --policy alone"
+                                       : "one of a language model takes --n alone";
   for (const auto& [option, value] :
        {training ? std::pair{"--n", x.n} : std::pair{"--policy", x.policy}, std::pair{"--d", x.d},
-        std::pair{"--seeds", x.seeds}, std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
+        std::pair{"--seeds", of_seeds ? "" : x.seeds}, std::pair{"--all-policies", std::string(x.all_policies ? "given" : "")}})
     if (!value.empty()) refuse(option, value, "it with a figure of sweeps: " + taken);
 }
 
@@ -85,7 +89,7 @@ AskedFigure asked_for(const FigureArguments& x) {
   if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, ui::most_figure_seeds);
   validate(asked);
   if (trains(asked) || runs_model(asked))
-    refuse_settings_of_sweeps(x, trains(asked));
+    refuse_settings_of_sweeps(x, asked);
   else
     refuse_without_effect(x, asked.name);
   return asked;

@@ -156,7 +156,12 @@ TEST_F(TrainFigures, RefuseWhatTheyCannotUse) {
     return o.err;
   };
   EXPECT_THAT(refused({"--n", "64"}), HasSubstr("--n is '64'"));
-  EXPECT_THAT(refused({"--all-policies"}), HasSubstr("--policy alone"));
+  EXPECT_THAT(refused({"--all-policies"}), HasSubstr("--policy and --seeds alone"));
+  EXPECT_THAT(attoscope({"figure", "train-weights", "--seeds", "2", "--out", scratch_ / "none/f.svg"}).err,
+              HasSubstr("there is no directory"))
+      << "the option is taken";
+  EXPECT_THAT(attoscope({"figure", bundle("train-weights"), "--seeds", "2", "--out", scratch_ / "f.svg"}).err,
+              HasSubstr("a training's plan takes --policy alone"));
   EXPECT_THAT(refused({"--policy", "base_eager"}), HasSubstr("a policy of Flash Attention"));
   plan.model.heads = 3;
   EXPECT_THAT(attoscope({"figure", bundle("train-weights"), "--out", scratch_ / "f.svg"}).err, HasSubstr("model.width is 16"));
