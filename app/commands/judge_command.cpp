@@ -166,7 +166,7 @@ GradientSpecs gradients_beside(const JudgeArguments& x, const JudgedFiles& files
   const CallFiles& call = files.files();
   const bool one_call = call.layers().size() == 1 || call.layers().front().sequence >= 0;
   const TensorSpec input = x.input;
-  if (x.input.empty() || !is_single_file(input.files()) || !one_call || call.is_paged()) return {};
+  if (x.input.empty() || !names_one_file(input.files()) || !one_call || call.is_paged()) return {};
   return gradients_in(input);
 }
 

@@ -127,7 +127,7 @@ std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& in
 }
 
 std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
-  if (!is_single_file(input.files())) return "";
+  if (!names_one_file(input.files())) return "";
   const TensorSet set = open_tensor_set(input.files());
   for (const std::string_view name : lse_names)
     for (const NamedTensor& t : set.tensors)

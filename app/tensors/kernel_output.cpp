@@ -366,12 +366,11 @@ GradientSpecs gradients_in(const TensorSpec& spec) {
        {usual_dsink_names, &found.dsink}}};
   bool alone = false;
   for (const std::string& file : single_files_of(spec)) {
-    if (!is_single_file(file)) continue;
     const TensorSet set = open_tensor_set(file);
     alone |= set.tensors.size() == 1;
     for (const NamedTensor& t : set.tensors)
       for (const auto& [names, place] : places)
-        if (std::ranges::find(names, t.name) != names.end()) *place = file;
+        if (std::ranges::find(names, t.name) != names.end()) *place = is_single_file(file) ? file : file + ":" + t.name;
   }
   if (found.d_o.empty() && !alone) found.dq = found.dk = found.dv = found.dsink = "";
   return found;

@@ -210,7 +210,8 @@ std::vector<std::string> files_in_list(const std::string& files) {
   return list;
 }
 
-bool is_single_file(const std::string& files) { return is_tensor_file(files) && files_in_list(files).size() == 1; }
+bool is_single_file(const std::string& files) { return is_tensor_file(files) && names_one_file(files); }
+bool names_one_file(const std::string& files) { return reader_of(files) != nullptr && files_in_list(files).size() == 1; }
 
 bool names_tensor_files(const TensorSpec& spec) {
   const std::vector<std::string> list = files_in_list(spec.files());
@@ -330,7 +331,7 @@ NamedTensor open_tensor(const TensorRef& ref, std::span<const std::string_view> 
 
 TensorRef ref_of_option(const std::string& option, const std::string& text) {
   TensorRef ref = tensor_ref(text);
-  if (is_tensor_file(ref.file)) return ref;
+  if (is_tensor_file(ref.file) || (!ref.tensor.empty() && reader_of(ref.file) != nullptr)) return ref;
   throw std::runtime_error(option + " " + in_quotes(text) + " is not understood, expected " + tensor_specs());
 }
 

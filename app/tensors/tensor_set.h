@@ -56,6 +56,8 @@ std::vector<std::string> files_in_list(const std::string& files);
 
 /// True for one file of kind `one` or `named`.
 bool is_single_file(const std::string& files);
+/// True for one file of any kind.
+bool names_one_file(const std::string& files);
 
 /// All files of a spec, including files of scales, masks and tables; a folder is replaced by the tensor files in it.
 std::vector<std::string> single_files_of(const TensorSpec& spec);

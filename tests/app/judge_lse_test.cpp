@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/files/zip.h"
 #include "app/judge/lse_verdict.h"
 #include "app/judge/row_numbers.h"
 #include "app/tensors/kernel_output.h"
@@ -149,6 +150,21 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
           json_of({"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--threads", "1"}, wrong ? 3 : 0);
       EXPECT_EQ(told["lse"]["verdict"], wrong ? "wrong" : "rounded") << name;
     }
+}
+
+/// L and gradients in an archive of .npy files are found as in other files, and are named with the archive.
+TEST(JudgeLseCommand, FindsItByNameInAnArchive) {
+  const LseFiles files;
+  files.write("lse", "(2, 3, 48)", files.lse);
+  std::vector<ZipMember> members;
+  for (const std::string part : {"q", "k", "v", "o", "lse"})
+    members.push_back({part + ".npy", bytes_of_file(files.scratch / (part + ".npy"))});
+  members.push_back({"grad_out.npy", members[3].bytes});
+  const std::string file = files.scratch.write("call.npz", zip_bytes(members));
+  const std::vector<std::string> command{"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--threads", "1"};
+  EXPECT_EQ(json_of(command)["lse"]["verdict"], "rounded");
+  EXPECT_EQ(json_of(files.command({"--lse", file + ":lse"}))["lse"]["verdict"], "rounded");
+  EXPECT_EQ(gradients_in(file).d_o, file + ":grad_out");
 }
 
 /// L of two packed sequences of 48 tokens: heads before tokens, tokens before heads, and a mistake in the second sequence.
