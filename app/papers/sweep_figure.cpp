@@ -128,7 +128,8 @@ Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const Sweep
   const bool two = sweep.axes.size() > 1;
   Figure f{.name = "sweep", .caption = {}, .panels = {}};
   f.panels.push_back(style.heat_map && two ? sweep_heat_panel(table, style.axes.log_y) : sweep_lines(table, style.axes).panel);
-  if (sweep.over.kind != ui::SweepOver::seed) f.panels[0].y.label += ", over " + table.repeats;
+  ui::FigurePanel& panel = f.panels[0];
+  if (sweep.over.kind != ui::SweepOver::seed) (panel.heat ? panel.heat->label : panel.y.label) += ", over " + table.repeats;
   std::vector<std::string> ranges;
   for (const Axis& axis : sweep.axes) {
     const std::string_view title = axis_key(axis.key).title;
@@ -139,10 +140,10 @@ Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const Sweep
   const std::string of = table.has_rival ? fmt::format(" of {} and {}", table.methods[0], table.methods[1]) : "";
   const bool spreads = sweep.seeds > 1;
   const char* const bars = style.axes.spread == ui::SeedSpread::std ? "one standard deviation" : "the least and the largest";
-  f.caption = fmt::format("{}{} over {}: {}{}; {}; attoscope " ATTOSCOPE_VERSION ".", measure_title(table), of,
-                          fmt::join(ranges, " and "), spreads ? "means of " + table.repeats : "one answer each",
-                          spreads && !f.panels[0].heat ? std::string(", bars: ") + bars : "",
-                          experiment_words(shown_experiments(sweep)));
+  f.caption =
+      fmt::format("{}{} over {}: {}{}; {}; attoscope " ATTOSCOPE_VERSION ".", measure_title(table), of,
+                  fmt::join(ranges, " and "), spreads ? "means of " + table.repeats : "one answer each",
+                  spreads && !panel.heat ? std::string(", bars: ") + bars : "", experiment_words(shown_experiments(sweep)));
   if (const Input& input = sweep.base.problem.input; sweep.over.kind != ui::SweepOver::seed) {
     const std::string one = input_spec(input);  // names one head; the sweep uses several
     if (const std::size_t at = f.caption.find(one); at != std::string::npos) f.caption.replace(at, one.size(), input.file);

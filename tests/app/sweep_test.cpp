@@ -343,6 +343,9 @@ TEST(SweepFigure, ItsCaptionHasTheTokensOfAWindowAndTheMask) {
   sweep.over = {ui::SweepOver::window, 32};
   const auto caption = [&] { return sweep_figure(sweep, *sweep_table(sweep, sweep.measure, {}), {}).caption; };
   EXPECT_THAT(caption(), HasSubstr("N = 32, d = 16, mask none"));
+  const FigurePanel map = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, {}), {.heat_map = true}).panels.at(0);
+  EXPECT_THAT(map.heat->label, ::testing::EndsWith(", over 3 windows of 32 tokens"));
+  EXPECT_THAT(map.y.label, ::testing::Not(HasSubstr("over"))) << "the second parameter's title";
   sweep.base.problem.input.parts.mask = 1;
   EXPECT_THAT(caption(), HasSubstr("d = 16, a mask tensor"));
   sweep.axes = {parse_axis("n=8,16")};
