@@ -16,7 +16,7 @@ namespace {
 
 int windows_of(const CallFiles::Layer& layer, int tokens) {
   if (layer.q.n == layer.k.n) return layer.q.n / tokens;
-  throw std::invalid_argument("--over window needs as many keys as queries, " +
+  throw std::invalid_argument("--over window needs as many keys as queries, but " +
                               (layer.name.empty() ? std::string("the file") : layer.name) + " has " +
                               std::to_string(layer.k.n) + " and " + std::to_string(layer.q.n));
 }
@@ -40,8 +40,8 @@ std::pair<int, int> place_of(const Repeats& repeats, const CallFiles& files, int
     const CallFiles::Layer& layer = files.layers().at(static_cast<std::size_t>(i));
     const int at = head - files.layer_of(head).first;
     if (at < layer.q.count()) return {layer.first + at, 0};
-    throw std::invalid_argument("--over layer: " + layer.name + " has " + std::to_string(layer.q.count()) +
-                                " heads, expected more than " + std::to_string(at));
+    throw std::invalid_argument("--over layer: " + layer.name + " has " + counted(layer.q.count(), "head") +
+                                ", expected more than " + std::to_string(at));
   }
   for (const CallFiles::Layer& layer : files.layers()) {
     const int windows = windows_of(layer, repeats.tokens), all = windows * layer.q.count();

@@ -390,6 +390,14 @@ TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {
   expect_refused(with(base, {"--over", "head", "--seeds", "3"}), 2, "--seeds is '3', expected 1 beside --over head");
   expect_refused(with(base, {"--over", "heads"}), 2, "'heads' is unknown, expected seed, head, layer or window:K");
   expect_refused(with(base, {"--over", "window:41"}), 2, "no head of the file has so many tokens");
+  std::vector<FileTensor> layers_apart;
+  for (const std::string name : {"q", "k", "v"}) {
+    layers_apart.push_back({"layers.0." + name, "F32", "[2,4,8]", raw(std::vector<float>(64, 1))});
+    layers_apart.push_back({"layers.1." + name, "F32", "[1,4,8]", raw(std::vector<float>(32, 1))});
+  }
+  const std::string apart = scratch.write("apart.safetensors", safetensors(layers_apart));
+  expect_refused({"sweep", "--input", apart + ":1", "--vary", "block_k=2,4", "--over", "layer", "--no-cache"}, 2,
+                 "--over layer: layer 1 has 1 head, expected more than 1");
   for (const std::string option : {"--n", "--n-k"})
     expect_refused(with(base, {"--over", "window:8", option, "16"}), 2,
                    option + " is '16', expected no " + option + " beside --over window:8");
