@@ -139,7 +139,7 @@ void refuse_key(std::string_view key) {
   throw std::invalid_argument(
       label_of(key) + " is " + in_quotes(text) +
       ", expected values FIRST:LAST, FIRST:LAST:STEP or FIRST:LAST:xFACTOR that lead from first to last in at most " +
-      std::to_string(max_axis_values) + " steps");
+      std::to_string(max_axis_values) + " values");
 }
 
 /// Numbers of FIRST:LAST[:STEP|:xFACTOR].
@@ -190,7 +190,9 @@ Axis parse_axis(std::string_view text) {
   axis.values = numeric && values.find(':') != std::string::npos
                     ? range_values(axis.key, values)
                     : split(values, values.find(';') == std::string::npos ? ',' : ';');
-  if (axis.values.size() > max_axis_values) refuse_range(axis.key, values);
+  if (axis.values.size() > max_axis_values)
+    throw std::invalid_argument(label_of(axis.key) + " has " + std::to_string(axis.values.size()) +
+                                " values, expected at most " + std::to_string(max_axis_values));
   std::set<std::string_view> seen;
   for (const std::string& value : axis.values)
     if (!seen.insert(value).second)

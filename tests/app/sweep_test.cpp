@@ -69,6 +69,9 @@ TEST(Axis, RefusesInASentence) {
                                                                                    {"scale=nan:1", "FIRST:LAST"},
                                                                                    {"n=8,8", "twice"}})
     EXPECT_THAT(sentence_of<std::exception>([&, t = text] { parse_axis(t); }), HasSubstr(what)) << text;
+  std::string many = "seed=0";
+  for (std::size_t i = 1; i <= max_axis_values; ++i) many += "," + std::to_string(i);
+  EXPECT_THAT(sentence_of<std::exception>([&] { parse_axis(many); }), HasSubstr("has 4097 values, expected at most 4096"));
 }
 
 TEST(Axis, EveryKeySetsWhatItSays) {
