@@ -126,13 +126,13 @@ std::string stage_bundle(StagedFiles& files, const std::string& file, const Figu
   if (is_zip(file)) {
     const Contents all = contents(stem, stem, figure, reproduction, in_zip, cancelled);
     files.add(file, zip_bytes(all.members));
-    return all.failure.empty() ? "" : all.failure + " They are in " + file + ".";
+    return all.failure.empty() ? "" : all.failure + " The figure's data, script and JSON are in " + file + ".";
   }
   const std::string beside = fs::path(file).replace_extension().string();
   const Contents all = contents(beside, stem, figure, reproduction, picture_format(file), cancelled);
   for (const ZipMember& member : all.members) files.add(member.name, member.bytes);
   if (!all.failure.empty()) files.add_absence(file);  // an older picture would show other data
-  return all.failure.empty() ? "" : all.failure + " They are in " + beside + ".csv, .gp and .json.";
+  return all.failure.empty() ? "" : all.failure + " The figure's data, script and JSON are " + beside + ".csv, .gp and .json.";
 }
 
 std::string stage_unless_interrupted(StagedFiles& files, const std::string& file, const Figure& figure,

@@ -104,9 +104,7 @@ int run_gnuplot(const fs::path& directory, const Cancelled& cancelled) {
   const int error = ::posix_spawnp(&child, name.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error == ENOENT)
-    throw std::runtime_error(
-        "There is no gnuplot to draw the picture with (package gnuplot-nox); its data, script and JSON can be had without.");
+  if (error == ENOENT) throw std::runtime_error("There is no gnuplot to draw the picture with (package gnuplot-nox).");
   if (error != 0) throw std::runtime_error("gnuplot cannot be run (" + std::generic_category().message(error) + ")");
   return status_of(child, cancelled);
 }

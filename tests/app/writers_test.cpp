@@ -88,7 +88,8 @@ TEST(FullDisk, APictureOfBeforeDoesNotStayBesideOtherData) {
   const TemporaryDirectory scratch;
   const WithoutGnuplot none;
   const std::string picture = scratch.write("f.svg", "of another figure");
-  EXPECT_THAT(sentence_of([&] { write_bundle(picture, curve(1), Json{}); }), HasSubstr("can be had without. They are in "));
+  EXPECT_THAT(sentence_of([&] { write_bundle(picture, curve(1), Json{}); }),
+              HasSubstr("(package gnuplot-nox). The figure's data, script and JSON are "));
   EXPECT_FALSE(std::filesystem::exists(picture));
   EXPECT_EQ(scratch.count(), 3);
 }
@@ -97,7 +98,7 @@ TEST(FullDisk, ADirectoryForGnuplotThatCannotBeMadeIsASentence) {
   const TemporaryDirectory scratch;
   const Environment unwritable("TMPDIR", "/proc");
   EXPECT_THAT(sentence_of([&] { write_bundle(scratch / "f.svg", curve(1), Json{}); }),
-              HasSubstr(". They are in " + (scratch / "f.csv")));
+              HasSubstr(". The figure's data, script and JSON are " + (scratch / "f.csv")));
 }
 
 /// A process id that no process has.
