@@ -216,6 +216,7 @@ Scaling with_part(const Scaling& s, std::string_view part, std::string_view valu
   };
   if (part == "element") {
     y.element = parse_element(value);
+    if (y.element.kind != Element::Kind::integer) y.tie = Tie::even;  // `away` is of integers only
   } else if (part == "granularity") {
     const Scaling read = parse_scaling(name(s.element) + "/" + std::string(value));
     y.granularity = read.granularity;

@@ -74,6 +74,8 @@ TEST(Scaling, KeepsItsPlaceInTexts) {
 TEST(Scaling, ChangesPartByPart) {
   const Scaling s = parse_scaling("e4m3/block:32/e8m0/ceil");
   EXPECT_EQ(scaling_text(with_part(s, "element", "e2m1")), "e2m1/block:32/e8m0/ceil");
+  EXPECT_EQ(with_part(parse_scaling("int8/token/away"), "element", "e4m3"), parse_scaling("e4m3/token"));
+  EXPECT_EQ(scaling_text(with_part(parse_scaling("int8/token/away"), "element", "int4")), "int4/token/away");
   EXPECT_EQ(scaling_text(with_part(s, "granularity", "token")), "e4m3/token/e8m0/ceil");
   EXPECT_EQ(scaling_text(with_part(s, "granularity", "rows:64")), "e4m3/rows:64/e8m0/ceil");
   EXPECT_EQ(scaling_text(with_part(s, "granularity", "tensor")), "e4m3/tensor/e8m0/ceil");
