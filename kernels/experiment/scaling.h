@@ -91,10 +91,10 @@ struct Scalings {
   constexpr const Scaling& operator[](ScaledTensor t) const {
     return t == ScaledTensor::Q ? Q : t == ScaledTensor::K ? K : t == ScaledTensor::V ? V : P;
   }
+  /// True if tensors are rotated or lose their means before they are stored.
+  constexpr bool smooths() const { return hadamard || smooth_K || smooth_Q > 0 || smooth_V; }
   /// True if the tensors that enter the products differ from those given.
-  constexpr bool stores() const {
-    return Q.is_on() || K.is_on() || V.is_on() || hadamard || smooth_K || smooth_Q > 0 || smooth_V;
-  }
+  constexpr bool stores() const { return Q.is_on() || K.is_on() || V.is_on() || smooths(); }
   constexpr bool any() const { return stores() || P.is_on(); }
   friend constexpr bool operator==(const Scalings&, const Scalings&) = default;
 };

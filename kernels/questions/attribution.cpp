@@ -18,6 +18,7 @@ std::vector<ErrorSource> sources_of(const Method& m) {
     if (is_tensor_core(m.accumulator[product])) sources.push_back({.sums = product});
   for (const ScaledTensor t : {ScaledTensor::Q, ScaledTensor::K, ScaledTensor::V, ScaledTensor::P})
     if (m.scaling[t].is_on()) sources.push_back({.stored = t});
+  if (m.scaling.smooths() && m.scaling.smoothed != exact) sources.push_back({.smoothed = true});
   if (m.algorithm == Algorithm::split_kv && m.partial != exact) sources.push_back({.partial = true});
   return sources;
 }
@@ -28,6 +29,8 @@ Method with_one(Method m, const Method& from, const ErrorSource& source) {
     m.scaling[*source.stored] = from.scaling[*source.stored];
   else if (source.sums)
     m.accumulator[*source.sums] = from.accumulator[*source.sums];
+  else if (source.smoothed)
+    m.scaling.smoothed = from.scaling.smoothed;
   else if (source.partial)
     m.partial = from.partial;
   else
@@ -59,6 +62,7 @@ double combined(const StepError& floor, const std::vector<StepShare>& steps) {
 std::string_view name(const ErrorSource& source) {
   constexpr std::array<std::string_view, 4> stored{"Q stored", "K stored", "V stored", "P stored"};
   if (source.stored) return stored[static_cast<std::size_t>(*source.stored)];
+  if (source.smoothed) return "smoothed";
   if (source.partial) return "partial O";
   if (!source.sums) return name(source.step);
   return *source.sums == AttentionProduct::qk ? "q.k sums" : "P.V sums";
@@ -66,6 +70,7 @@ std::string_view name(const ErrorSource& source) {
 
 std::string_view what(const ErrorSource& source) {
   if (source.stored) return "elements and scales of the tensor; exact: as given, P in the working type";
+  if (source.smoothed) return "means, Q, K and V less their means or rotated, and mean . K";
   if (source.partial) return "O/l of each run, as it is stored before the merge";
   if (!source.sums) return info(source.step).what;
   return *source.sums == AttentionProduct::qk ? "q.k as tensor cores add it; exact: in fp64, rounded to fp32 once"

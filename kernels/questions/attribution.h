@@ -20,17 +20,17 @@ struct StepError {
   std::int64_t nonfinite = 0;
 };
 
-/// A part of the arithmetic that can be made exact: the rounding of a step, the sums of a product, the storage of a tensor, or
-/// the rounding of split_kv's partial outputs.
+/// A part of the arithmetic that can be made exact: the rounding of a step, the sums of a product, the storage of a tensor,
+/// the rounding of what smoothing and rotation make, or that of split_kv's partial outputs.
 struct ErrorSource {
   Step step = Step::input;                 ///< used if no other member is set
   std::optional<AttentionProduct> sums{};  ///< sums by tensor cores; exact: in fp64, rounded to fp32 (Accumulator::f64)
   std::optional<ScaledTensor> stored{};    ///< storage with scales; exact: as given, P in the working type
-  bool partial = false;
+  bool smoothed = false, partial = false;
 
   friend constexpr bool operator==(const ErrorSource&, const ErrorSource&) = default;
 };
-/// "P"; "q.k sums"; "K stored"; "partial O".
+/// "P"; "q.k sums"; "K stored"; "smoothed"; "partial O".
 std::string_view name(const ErrorSource& source);
 /// Description of the source's rounding, for a tooltip.
 std::string_view what(const ErrorSource& source);

@@ -86,6 +86,26 @@ TEST(Attribution, KnowsThePartialOutputsOfRuns) {
   expect_same(a.floor, error_of(e));
 }
 
+TEST(Attribution, KnowsTheRoundingOfSmoothedAndRotatedTensors) {
+  for (bool Scalings::* const change : {&Scalings::smooth_K, &Scalings::smooth_V, &Scalings::hadamard}) {
+    Experiment e = question("exact");
+    e.problem.d = 32;
+    e.a.scaling.*change = true;
+    e.a.scaling.smoothed = to_format(bf16);
+    const Attribution a = attribute(e);
+    ASSERT_EQ(a.steps.size(), 1U);
+    EXPECT_EQ(name(a.steps[0].source), "smoothed");
+    EXPECT_GT(a.steps[0].relief, 0);
+    expect_same(a.steps[0].alone, a.total);
+    expect_same(a.steps[0].without, a.floor);
+    e.a.scaling.smoothed = exact;
+    expect_same(a.floor, error_of(e));
+  }
+  Experiment unused = question("exact");
+  unused.a.scaling.smoothed = to_format(bf16);
+  EXPECT_TRUE(attribute(unused).steps.empty());
+}
+
 TEST(Attribution, NoStepNoShare) {
   const Attribution a = attribute(question("exact"));
   EXPECT_TRUE(a.steps.empty());
