@@ -104,6 +104,8 @@ void validate(const Architecture& a) {
   if (!(a.epsilon >= 0 && a.epsilon < 1)) refuse("has an epsilon of " + shortest(a.epsilon) + ", expected 0 to 1");
   if (!(a.rope.theta > 1 && a.rope.theta < 1e30))
     refuse("has a rope_theta of " + shortest(a.rope.theta) + ", expected more than 1 and less than 1e30");
+  if (a.rope.scaling == RopeScaling::dynamic && a.head_dim == 2)
+    refuse("has a head of 2 columns, expected more for a rope_type of dynamic, which divides by the columns less 2");
 }
 
 LanguageModel random_model(std::uint64_t seed) {

@@ -78,16 +78,24 @@ TEST(ModelAnswer, RefusesAnExactModelThatIsNotFinite) {
   EXPECT_EQ(told([](LanguageModel& m) { m.norm.values[0] = NAN; }), "the exact model has NaN in its logits" + expected);
 }
 
+std::string refusal(void (*change)(Architecture&)) {
+  Architecture a = random_model(1).architecture;
+  change(a);
+  return testing::message_of<std::invalid_argument>([&] { validate(a); });
+}
+
 TEST(ModelArchitecture, RefusesASmallNumberWithAllItsDigits) {
-  const auto told = [](auto change) {
-    Architecture a = random_model(1).architecture;
-    change(a);
-    return testing::message_of<std::invalid_argument>([&] { validate(a); });
-  };
-  EXPECT_EQ(told([](Architecture&) {}), "");
-  EXPECT_EQ(told([](Architecture& a) { a.epsilon = -1e-8; }), "has an epsilon of -1e-08, expected 0 to 1");
-  EXPECT_EQ(told([](Architecture& a) { a.rope.theta = 2e-9; }),
+  EXPECT_EQ(refusal([](Architecture&) {}), "");
+  EXPECT_EQ(refusal([](Architecture& a) { a.epsilon = -1e-8; }), "has an epsilon of -1e-08, expected 0 to 1");
+  EXPECT_EQ(refusal([](Architecture& a) { a.rope.theta = 2e-9; }),
             "has a rope_theta of 2e-09, expected more than 1 and less than 1e30");
+}
+
+TEST(ModelArchitecture, RefusesAPowerOfThetaThatDividesBy0) {
+  EXPECT_EQ(refusal([](Architecture& a) { a.head_dim = 2; }), "");
+  EXPECT_EQ(refusal([](Architecture& a) { a.head_dim = 4, a.rope.scaling = RopeScaling::dynamic; }), "");
+  EXPECT_EQ(refusal([](Architecture& a) { a.head_dim = 2, a.rope.scaling = RopeScaling::dynamic; }),
+            "has a head of 2 columns, expected more for a rope_type of dynamic, which divides by the columns less 2");
 }
 
 }  // namespace
