@@ -2,15 +2,19 @@
 #include "kernels/compute.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <stdexcept>
 
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/experiment/settings.h"
+#include "kernels/system_memory.h"
 #include "tests/kernels/is_plain.h"
 #include "tests/support/matchers.h"
 #include "tests/support/same_answer.h"
 #include "tests/support/seeds.h"
+#include "tests/support/temporary_directory.h"
 
 namespace attoscope {
 namespace {
@@ -140,6 +144,20 @@ TEST(Compute, CarriesTheQuestionAndTheDevice) {
   EXPECT_EQ(r.device.substr(0, 3), "cpu");
   EXPECT_GT(r.timing.total, 0);
   EXPECT_GT(bytes_needed(question(), 2), 333 * 40 * 8);
+}
+
+TEST(Memory, HasTheLimitOfItsContainer) {
+  const TemporaryDirectory cgroup;
+  constexpr double none = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(memory_limit(cgroup / "nothing"), none);
+  cgroup.write("memory.max", "max\n");
+  EXPECT_EQ(memory_limit(cgroup / "."), none);
+  std::filesystem::create_directory(cgroup / "memory");
+  cgroup.write("memory/memory.limit_in_bytes", "8589934592\n");
+  EXPECT_EQ(memory_limit(cgroup / "."), 8589934592.0);
+  cgroup.write("memory.max", "4294967296\n");
+  EXPECT_EQ(memory_limit(cgroup / "."), 4294967296.0);
+  EXPECT_LE(available_bytes(), memory_limit("/sys/fs/cgroup"));
 }
 
 struct Refusal {
