@@ -1,4 +1,4 @@
-/// Results that `compute` keeps for the next experiment, which often differs little. Used by compute.cpp only.
+/// Results that `compute` keeps for the next experiment, which often differs little.
 #pragma once
 
 #include <array>
