@@ -60,6 +60,14 @@ SameBitsRun run_or_skipped(const Variant& variant, const Answerer& answer) {
   return run;
 }
 
+/// The experiment without its backward pass, which no digest is of; with it, if only its formats make the work double.
+Experiment without_gradients(const Experiment& e) {
+  Experiment forward = e;
+  forward.backward.on = false;
+  forward.backward.on = works_in_double(forward) != works_in_double(e);
+  return forward;
+}
+
 Digests computed(const Experiment& experiment, const Options& options) { return compute(experiment, options).digests; }
 
 }  // namespace
@@ -86,14 +94,15 @@ int SameBits::compared() const {
 SameBits same_bits(const Experiment& experiment, const Options& options, const Answerer& answer) {
   Options fresh = options;
   fresh.cache = nullptr;
-  SameBits result{experiment, {{device_name(fresh.threads, fresh.isa), "", answer(experiment, fresh)}}};
-  for (const Variant& variant : variants_of(experiment, fresh)) result.runs.push_back(run_or_skipped(variant, answer));
+  const Experiment asked = without_gradients(experiment);
+  SameBits result{experiment, {{device_name(fresh.threads, fresh.isa), "", answer(asked, fresh)}}};
+  for (const Variant& variant : variants_of(asked, fresh)) result.runs.push_back(run_or_skipped(variant, answer));
   return result;
 }
 
 SameBits same_bits(const Experiment& experiment, const Options& options) {
   SameBits result = same_bits(experiment, options, computed);
-  result.methods = methods_apart(compute(experiment, options), options);
+  result.methods = methods_apart(compute(without_gradients(experiment), options), options);
   return result;
 }
 

@@ -1,5 +1,5 @@
-/// One experiment computed in several variants that must not change a bit: instruction sets, thread counts, block_q, devices.
-/// Its two methods are compared, too; their bits may differ.
+/// One experiment's O computed in several variants that must not change a bit: instruction sets, thread counts, block_q,
+/// devices. Its two methods are compared, too; their bits may differ.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ bool agrees(const SameBitsRun& run, const SameBitsRun& reference);
 /// this machine cannot compute it.
 using Answerer = std::function<Digests(const Experiment&, const Options&)>;
 
-/// Computes the experiment in all variants, without a cache, and compares its methods. Throws as `compute` does for the
+/// Computes the forward pass in all variants, without a cache, and compares its methods. Throws as `compute` does for the
 /// reference; skips any other variant that cannot run, with the reason.
 SameBits same_bits(const Experiment& experiment, const Options& options = {});
 /// Only the variants, computed by `answer`.

@@ -65,6 +65,21 @@ TEST(SameBits, AsksEachWayWithItsOwnOptions) {
   EXPECT_EQ(tiles, (std::set<int>{8, 16, 64, 128}));
 }
 
+TEST(SameBits, LeavesOutTheBackwardPassUnlessItDecidesTheWorkingType) {
+  Experiment e = small();
+  e.backward.on = true;
+  for (const Format& f : {fp32, fp64}) {
+    e.backward.a.precision[GradStep::dS] = to_format(f);
+    const SameBits found = same_bits(e, {}, [&](const Experiment& asked, const Options&) {
+      EXPECT_EQ(asked.backward.on, f == fp64) << name(f);
+      EXPECT_EQ(works_in_double(asked), works_in_double(e));
+      return Digests{1, 2, 3};
+    });
+    EXPECT_EQ(found.experiment, e);
+  }
+  EXPECT_EQ(differing(same_bits(e).runs[0].digests, compute(e).digests), "");
+}
+
 TEST(SameBits, OneOtherBitAnywhereIsFoundAndNamed) {
   for (std::uint64_t Digests::* planted : {&Digests::golden, &Digests::a, &Digests::b}) {
     const SameBits found = same_bits(small(), {}, [&](const Experiment&, const Options& options) {
