@@ -23,8 +23,8 @@ class CpuAnswer {
   explicit CpuAnswer(PendingAnswer<T>& p)
       : p_(p), known_a_(known_output(p.held.known.a.get(), p.e.a)), known_b_(known_output(p.held.known.b.get(), p.e.b)) {}
 
-  /// Number of outputs, of a and b, that must be computed.
-  int unknown() const { return (known_a_ == nullptr) + (known_b_ == nullptr); }
+  /// Work of a row of the outputs, of a and b, that must be computed, in units of a row of an output.
+  double unknown() const { return (known_a_ ? 0 : work_of(p_.e.a)) + (known_b_ ? 0 : work_of(p_.e.b)); }
 
   /// Computes only golden.
   void find_golden() {
@@ -86,10 +86,16 @@ class CpuAnswer {
   /// True if the rows are a single block, which one core computes.
   bool is_one_block() const { return p_.row_count() <= instruction_set(p_.stop.isa).in_double.rows; }
 
+  static double work_of(const Method& m) {
+    return is_emulated(m.algorithm) && m.scaling.stores() ? 1 + PendingAnswer<T>::golden_work : 1;
+  }
+
   void compute_golden() {
     const StopSign& stop = p_.part(UpdatePart::golden);
+    const UncountedSign uncounted(stop);  // for the run in double beside the precise one
+    const StopSign& first = PendingAnswer<T>::precise ? uncounted : stop;
     RowStates<double> states;
-    auto computed = std::make_shared<Matrix>(run(p_.golden, p_.result.rows, nullptr, stop, &states));
+    auto computed = std::make_shared<Matrix>(run(p_.golden, p_.result.rows, nullptr, first, &states));
     p_.held.golden->lse = log_sum_exps(p_.golden, p_.result.rows, states);
     if (PendingAnswer<T>::precise) *computed = run_double_double(p_.golden, p_.result.rows, stop);
     p_.held.golden->output = std::move(computed);
@@ -102,6 +108,12 @@ class CpuAnswer {
   }
 
   // --- a and b ---
+
+  std::optional<ErrorParts> with_stored_golden(const MethodOperands<T>& own, UpdatePart part) const {
+    std::optional<ErrorParts> both = p_.with_stored_golden(own, p_.part(part));
+    if (both) p_.stop.report((PendingAnswer<T>::golden_work - 1) * p_.row_count());  // beside 1 a row
+    return both;
+  }
 
   void run_a() {
     Result& r = p_.result;
@@ -120,7 +132,7 @@ class CpuAnswer {
     r.trace.tiles = recorder.take_trace().tiles;
     isolated([&] { timed(p_.part(UpdatePart::recurrence), [&] { r.rescales = recorder.rescales(); }); });
     r.rescale_map = recorder.take_map();
-    r.a_parts = p_.with_stored_golden(own, p_.part(UpdatePart::a));
+    r.a_parts = with_stored_golden(own, UpdatePart::a);
   }
 
   void run_b() {
@@ -133,7 +145,7 @@ class CpuAnswer {
       const Job<T> b = p_.job_of(p_.e.b, own);
       r.b = run(b, r.rows, nullptr, p_.part(UpdatePart::b), &p_.states_b);
       r.b_lse = p_.stored_lse(p_.e.b, b, p_.states_b);
-      r.b_parts = p_.with_stored_golden(own, p_.part(UpdatePart::b));
+      r.b_parts = with_stored_golden(own, UpdatePart::b);
     });
   }
 
