@@ -66,7 +66,13 @@ OptionList& OptionList::group(const char* heading) {
 }
 
 OptionList& OptionList::add(const std::string& option, std::string& text, const std::string& help) {
-  return added(app_->add_option(option, text, help)->capture_default_str());
+  CLI::Option* const typed = app_->add_option(option, text, help)->capture_default_str();
+  if (text.empty() && option.starts_with("--"))  // an empty text would mean that it was not typed
+    typed->check([typed](const std::string& value) {
+      if (value.empty() && !typed->get_required()) refuse(typed->get_name(), value, "a text");
+      return std::string();
+    });
+  return added(typed);
 }
 
 OptionList& OptionList::add(const std::string& option, Typed& text, const std::string& help) {

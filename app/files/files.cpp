@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* what, int error) {
-  throw std::runtime_error(path + ": " + what + ": " + std::generic_category().message(error));
+  throw std::runtime_error((path.empty() ? "''" : path) + ": " + what + ": " + std::generic_category().message(error));
 }
 
 void write_all(int fd, std::string_view bytes, const std::string& path) {

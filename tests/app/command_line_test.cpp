@@ -122,6 +122,9 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
       {{"--alibi", "1e7"}, "--alibi is '1e7', expected a number from -1e+06 to 1e+06"},
       {{"--preset", "nobody"}, "--preset: preset 'nobody' is unknown, expected one of"},
       {{"--n", ""}, "--n is ''"},
+      {{"--json", ""}, "--json is '', expected a text"},
+      {{"--save", ""}, "--save is '', expected a text"},
+      {{"--kv", ""}, "--kv is '', expected a text"},
       {{"--set", "a.tau=99"}, "--set a.tau is '99', expected a number from 0 to 64"},
       {{"--set", "b.kahan_l=yes"}, "--set b.kahan_l is 'yes', expected true or false"},
       {{"--set", "b.P=exact/stochastic"}, "rounds nothing, expected exact, main or a format"},
@@ -154,6 +157,7 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
 
 TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
   expect_refused({"run", "--input", "/nowhere/x.safetensors"}, 1, "/nowhere/x.safetensors");
+  expect_refused({"run", "--session", ""}, 1, "'': cannot be opened");
   expect_refused({"run", "--input", example + ":4"}, 1, "head index is 4, expected 0 to 3");
   expect_refused({"run", "--json", "/nowhere/x.json"}, 1, "/nowhere");
   expect_refused({"run", "--json", "/"}, 1, "/");
