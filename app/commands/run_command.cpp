@@ -160,7 +160,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   SessionRemarks about;
   const Experiment experiment = experiment_of(x, &about);
   tell(about.unread, streams);
-  tell(options_without_effect(x, experiment.a), streams);
+  tell(options_without_effect(x, experiment), streams);
   if (about.changed.empty()) about.changed = changed_since(x.json, experiment);
   tell_changed(about.changed, x.strict, streams);
   const std::vector<FieldFile> fields = field_files(x);

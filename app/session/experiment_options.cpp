@@ -256,11 +256,19 @@ void set_methods(Experiment& e, const ExperimentOptions& x, bool fresh) {
     e = with_baseline(e, of_option("--baseline", [&]() -> const Policy& { return policy(*t); }));
 }
 
-std::vector<std::string> options_without_effect(const ExperimentOptions& x, const Method& a) {
+std::vector<std::string> options_without_effect(const ExperimentOptions& x, const Experiment& e) {
   std::vector<std::string> sentences;
+  const auto check = [&](const Parameter& p, std::string_view option, bool of_b) {
+    if (!matters(p, of_b ? e.b : e.a))
+      sentences.push_back(std::string(option) + " changes nothing: " + (of_b ? "b" : "a") +
+                          " does not use it with its other settings");
+  };
   for (const Parameter& p : experiment_parameters())
-    if (is_of_a_method(p) && x.find(p.key) != nullptr && !matters(p, a))
-      sentences.push_back(std::string(p.option) + " changes nothing: a does not use it with its other settings");
+    if (is_of_a_method(p) && x.find(p.key) != nullptr) check(p, p.option, false);
+  for (const std::string& setting : x.set) {
+    const std::string path = setting.substr(0, setting.find('='));
+    if (const Parameter* const p = parameter_at(path)) check(*p, "--set " + path, path.starts_with("b."));
+  }
   return sentences;
 }
 

@@ -68,8 +68,8 @@ struct SessionRemarks {
 /// session.
 Experiment experiment_of(const ExperimentOptions& options, SessionRemarks* about = nullptr);
 
-/// A sentence on each typed option of method a that changes nothing in it, such as --tau with flash2.
-std::vector<std::string> options_without_effect(const ExperimentOptions& options, const Method& a);
+/// A sentence on each typed option or setting of a method that changes nothing in it, such as --tau with flash2.
+std::vector<std::string> options_without_effect(const ExperimentOptions& options, const Experiment& experiment);
 
 /// The traced row of n tokens from --row: 0 to n - 1, or -n to -1 from the end. Throws std::invalid_argument with one sentence.
 int row_of(const std::string& typed, int n);

@@ -86,6 +86,10 @@ TEST(RunOptions, ThoseThatChangeNothingAreNamed) {
   for (const char* const options :
        {"--algorithm split_kv --splits 4", "--algorithm flash4 --tau 4", "--exponential exp2 --exp2-degree 3"})
     EXPECT_EQ(small_run(words(options)).err, "");
+  EXPECT_EQ(small_run(words("--set b.merge=sigmoid --set a.sum_lanes=4 --set a.O=fp32")).err,
+            "attoscope: --set b.merge changes nothing: b does not use it with its other settings\n"
+            "attoscope: --set a.sum_lanes changes nothing: a does not use it with its other settings\n");
+  EXPECT_EQ(small_run(words("--set a.sum_lanes=4 --set a.order=interleaved")).err, "");
 }
 
 TEST(RunOptions, ANewerSessionIsComputedAsFarAsItIsUnderstood) {
