@@ -16,7 +16,9 @@ Format format_after(const Rounding& r, const Format& otherwise, const Format& ma
 std::string why_no_sums(const Experiment& e, Accumulator accumulator, const std::string& other, std::string_view step,
                         const Rounding& rounding) {
   const std::string sums(name(accumulator));
-  if (works_in_double(e)) return sums + " adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma";
+  if (works_in_double(e))
+    return sums + (is_tensor_core(accumulator) ? " adds in" : " rounds to") +
+           " fp32: formats of more than 24 bits, anywhere in the experiment, need fma";
   if (!other.empty() || rounding == exact) return other;
   return sums + " rounds its sums by itself, and " + std::string(step) + " is " + rounding_text(rounding) + ", expected exact";
 }

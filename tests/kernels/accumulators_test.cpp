@@ -225,6 +225,8 @@ TEST(Accumulators, ThatAGpuDoesNotHaveAreRefusedInOneSentence) {
             "a.accumulator.pv is h100: h100 rounds its sums by itself, and pv_step is main, expected exact");
   EXPECT_EQ(said([](Experiment& e) { e.b.precision[Step::S] = to_format(fp64); }),
             "a.accumulator.qk is h100: h100 adds in fp32: formats of more than 24 bits, anywhere in the experiment, need fma");
+  EXPECT_EQ(said([](Experiment& e) { e.a.accumulator.qk = Accumulator::f64, e.b.precision[Step::S] = to_format(fp64); }),
+            "a.accumulator.qk is f64: f64 rounds to fp32: formats of more than 24 bits, anywhere in the experiment, need fma");
   EXPECT_EQ(said([](Experiment& e) { e.a.algorithm = Algorithm::hardware; }), "");
 }
 
