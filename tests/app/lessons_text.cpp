@@ -366,7 +366,7 @@ std::vector<Fact> facts_of_tensor_cores() {
           {"13", "13", double(eight.aligned_bits)},
           {"13", "25", double(half.aligned_bits)},
           {"13", "25", double(blackwell.aligned_bits)},
-          {"13", "24", double(significand_bits(fp32))},
+          {"13", "23", double(fp32.mantissa_bits)},
           {"13", "16", double(half.block)},
           {"13", "128", double(drift_tile)},
           {"13", "0.5", SumDrift{}.mean},
