@@ -83,7 +83,7 @@ std::shared_ptr<const Result> with_shares(const Result& result, const Matrix& sh
 SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
   const Problem& p = output.problem;
   const Tolerance& t = judged.tolerance;
-  const VariantHead head = variant_head(p.input.tensors);
+  const VariantHead head = variant_head(used_inputs(output));
   const SoftmaxVariant right = right_softmax(p);
   SoftmaxVariant scaled = right, shorter = right;
   scaled.scale *= 1 + small_change;
@@ -109,7 +109,7 @@ SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
 bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
   const Matrix& golden = judged.tolerance.golden;
   const SoftmaxVariant variant = right_softmax(output.problem);
-  const VariantHead head = variant_head(output.problem.input.tensors);
+  const VariantHead head = variant_head(used_inputs(output));
   const std::size_t columns = at(golden.cols);
   SignedSum of_golden, of_place;
   std::vector<SignedSum> of_key(at(head.shape.n_k));

@@ -33,7 +33,10 @@ RowFinding finding(const Tolerance& tolerance, const std::vector<double>& values
   const double* const output = &values[at(row) * columns];
   std::vector<double> centres(columns, std::nan("")), slacks(columns);
   expected(row, centres.data(), slacks.data());
-  if (std::isnan(centres[0]) && std::isfinite(*output)) golden_rows(tolerance.golden)(row, centres.data(), nullptr);
+  if (std::isnan(centres[0]) && std::isfinite(*output)) {
+    golden_rows(tolerance.golden)(row, centres.data(), nullptr);
+    std::ranges::fill(slacks, 0.0);
+  }
   RowFinding f;
   f.shares.resize(columns);
   double worst = -1;
@@ -157,7 +160,7 @@ class Judge {
   void explain_by_rounding(HeadJudgement& h, std::vector<RowFinding>& rows,
                            const std::shared_ptr<const Tensors>& inputs) const {
     if (h.nonfinite > 0 || output_.claim.declared) return;
-    const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : p_.input.tensors;
+    const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : without_unseen(p_.input.tensors);
     for (const OtherRounding& other : other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored)) {
       stop_.check();
       const RoundedRow expected = other.begin();
@@ -209,13 +212,8 @@ Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   return e;
 }
 
-/// Q, K and V rounded to D, as the kernel's own loads round them.
-std::shared_ptr<const Tensors> seen_inputs(const JudgedOutput& output) {
-  return seen_in(output.claim.format, output.problem.input.tensors);
-}
-
 Judged judged_as_claimed(const JudgedOutput& output, const Options& options) {
-  const std::shared_ptr<const Tensors> inputs = seen_inputs(output);
+  const std::shared_ptr<const Tensors> inputs = used_inputs(output);
   Judged judged{.head = {}, .tolerance = tolerance_of(output.problem, *inputs, output.claim, options)};
   Judge(output, judged.tolerance, options).judge(inputs, judged);
   return judged;
@@ -241,9 +239,9 @@ OtherHeads read_once(OtherHeads heads) {
   return heads;
 }
 
-/// The output with inputs rounded as the kernel sees them.
+/// The output with inputs rounded as the kernel's own loads round them.
 JudgedOutput with_seen_inputs(JudgedOutput output) {
-  output.problem.input.tensors = seen_inputs(output);
+  output.problem.input.tensors = seen_in(output.claim.format, output.problem.input.tensors);
   return output;
 }
 
@@ -278,6 +276,10 @@ struct HeadWithZeros {
 };
 
 }  // namespace
+
+std::shared_ptr<const Tensors> used_inputs(const JudgedOutput& output) {
+  return without_unseen(with_seen_inputs(output).problem.input.tensors);
+}
 
 HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& values, const StopSign& stop) {
   HeadJudgement found;

@@ -63,6 +63,9 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
 /// infinite if only one of the values is finite.
 double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, int row, const RoundedRow& expected);
 
+/// Q, K and V as correct kernels use them: rounded to D and `without_unseen`.
+std::shared_ptr<const Tensors> used_inputs(const JudgedOutput& output);
+
 /// The slip that explains a wrong output best, if any, and others ordered by what they leave of its error: from `find_slips`,
 /// else from `fitted_slip`.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},

@@ -62,7 +62,8 @@ class RivalRuns {
     found_.golden = is_double ? run_double_double(j, rows_, stop_) : run(j, rows_, nullptr, stop_);
   }
 
-  /// Finds rows with a finite number, and infinite elements that may also be NaN: P of an infinite V may be 0 as D stores it.
+  /// Finds rows with a finite number, and infinite elements that may also be NaN: P of an infinite V that the row sees may be 0
+  /// as D stores it.
   void find_nonfinite() {
     const Tensors& t = inputs_;
     found_.inputs_finite = all_finite(t.q) && all_finite(t.k) && all_finite(t.v);
@@ -82,7 +83,8 @@ class RivalRuns {
       const Keys keys = right.keys(static_cast<int>(i));
       for (int j = keys.first; j < keys.end; ++j)
         for (int c = 0; c < cols_ && P[at(j)] < least; ++c)
-          if (std::isinf(t.v[at(j) * at(cols_) + at(c)])) found_.nan_too[i * at(cols_) + at(c)] = true;
+          if (std::isinf(t.v[at(j) * at(cols_) + at(c)]) && sees_key(problem_, static_cast<int>(i), j))
+            found_.nan_too[i * at(cols_) + at(c)] = true;
     }
   }
 
@@ -263,6 +265,12 @@ double Tolerance::spacing(int i, int c, double x) const {
 double Tolerance::expected(int i, int c) const {
   const double of_P = at_first_sight[at(i)] * weight(i, c), of_O = spacing(i, c, golden(i, c));
   return std::sqrt(of_P * of_P + of_O * of_O / 12) + 1e-300;
+}
+
+std::shared_ptr<const Tensors> without_unseen(const std::shared_ptr<const Tensors>& tensors) {
+  const Tensors& t = *tensors;
+  if (t.mask == nullptr || (all_finite(t.q) && all_finite(t.k) && all_finite(t.v))) return tensors;
+  return as_tensors(operands<double>(t, exact, fp64, 0), t.shape());
 }
 
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options) {

@@ -58,7 +58,7 @@ struct Tolerance {
   std::vector<double> row;             ///< [row]: bound of the row's root mean square of error over expected error
   double whole = 0;                    ///< same bound over all elements
   bool digits_left = true;             ///< false: fp32 may keep no digit of a score after the point; nothing can be judged
-  bool inputs_finite = true;           ///< false: Q, K or V holds NaN or infinity, and so may `golden`
+  bool inputs_finite = true;           ///< false: used numbers of Q, K or V are NaN or infinite, and so may `golden` be
   std::vector<bool> nan_too;  ///< [row, column] of infinite attention: accepts NaN, too, as P may be 0, and 0 * inf is NaN
   KernelClaim claim;          ///< its formats give the spacing of the output
   std::vector<RivalError> family;
@@ -77,6 +77,10 @@ struct Tolerance {
 
 /// The value that nine of ten bounds do not exceed; 1 if there are no bounds.
 double usual_of(std::vector<double> bounds);
+
+/// The tensors with zeros in place of NaN and infinities in keys that a mask tensor drops from all queries, and in queries from
+/// which it drops all keys; the same pointer if there are none.
+std::shared_ptr<const Tensors> without_unseen(const std::shared_ptr<const Tensors>& tensors);
 
 /// Tolerance from the errors of rivals on these tensors, where attention is finite. Throws Stopped when cancelled.
 Tolerance tolerance_of(const Problem& problem, const Tensors& inputs, const KernelClaim& claim, const Options& options = {});

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/judge/call_judgement.h"
 #include "kernels/judge/judge.h"
 #include "kernels/slips/softmax_variant.h"
 #include "tests/questions/planted_kernels.h"
@@ -262,6 +263,48 @@ TEST(Nonfinite, GapsOfAMaskTensorHideANan) {
     ASSERT_TRUE(said.slip) << said.text();
     EXPECT_THAT(said.slip->text, HasSubstr("a masked key's NaN in V reaches ")) << in_all;
   }
+}
+
+/// The problem with a mask tensor that drops a key from all queries, or from every other one.
+Problem without_key(Problem p, int key, bool of_all) {
+  std::vector<double> terms(std::size_t{n} * n);
+  for (int i = 0; i < n; i += of_all ? 1 : 2) terms[static_cast<std::size_t>(i * n + key)] = -infinity;
+  Tensors t = *p.input.tensors;
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, std::move(terms)));
+  p.input = given(std::move(t));
+  return p;
+}
+
+/// With NaN in a key that no query sees, roundings before the softmax are accepted as without it, garbage is not, and the
+/// judgement tells the same mistakes that would have been seen.
+TEST(Nonfinite, AKeyThatNoQuerySeesChangesNoSentence) {
+  const Problem p = without_key(problem_in(bf16, {n, n, d, d}, {}, 1, 4), 5, true);
+  const auto with = [&](double in_k, double in_v) {
+    return with_odd(p, {{&Tensors::k, 5, -1, in_k}, {&Tensors::v, 5, -1, in_v}});
+  };
+  const Seen x = seen(p);
+  const Values eager = softmax(x, [&](int i, int j) { return x.sees(i, j) ? round(bf16, x.S(i, j)) : -infinity; });
+  const JudgedOutput usual = judged_output(with(0, 0), eager, bf16);
+  const Judged before = judge(usual);
+  EXPECT_THAT(before.head.as, HasSubstr("scores are rounded to bf16"));
+  for (const Problem& odd : {with(nan, 0), with(0, nan), with(infinity, -infinity)}) {
+    const JudgedOutput output = judged_output(odd, eager, bf16);
+    const Judged found = judge(output);
+    EXPECT_TRUE(found.head.rounded) << found.head.where;
+    EXPECT_EQ(found.head.as, before.head.as);
+    EXPECT_EQ(seen_mistakes(output, found).scale, seen_mistakes(usual, before).scale);
+    EXPECT_FALSE(judged(odd, Values(std::size_t{n} * d, 1.0), bf16).head.rounded);
+  }
+}
+
+/// A NaN beside a visible infinity passes if P of the latter may be 0, not if only a dropped key is infinite, too.
+TEST(Nonfinite, AnInfiniteValueThatARowDoesNotSeeExcusesNoNaN) {
+  const Problem p =
+      with_odd(without_key(problem({n, n, d, d}), 50, false), {{&Tensors::v, 40, 3, infinity}, {&Tensors::v, 50, 3, infinity}});
+  Values o = plain(p, fp32);
+  EXPECT_TRUE(judged(p, o, fp32).head.rounded);
+  for (int i = 0; i < n; i += 2) o[static_cast<std::size_t>(i * d + 3)] = nan;
+  EXPECT_FALSE(judged(p, o, fp32).head.rounded);
 }
 
 /// No fit fails at a NaN that the output lost or that a mask tensor hides.
