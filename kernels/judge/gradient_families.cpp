@@ -87,9 +87,7 @@ GradientFamily eager_family(const JudgedGradients& given) {
   }
   if (knows_scores) {
     GradientRounding each = rounding;
-    each.stored.softmax = given.format;
-    const double divisor = 1 / scale_of(given.problem_of(0)), stored = round(given.format, divisor);
-    if (std::isfinite(divisor) && stored != 0) each.stored.scale_factor = divisor / stored;
+    each.stored.softmax = each.stored.divisor = given.format;
     f.forms.push_back({"its q.k, its scores, each operation of its softmax, P, dP and dS are " + to + ", as in JAX", each});
   }
   if (is_narrow && given.any_head(root_rounds)) {

@@ -37,11 +37,16 @@ std::vector<double> squares_of(const std::vector<double>& x) {
   return y;
 }
 
+/// Factor of q.k in the scores.
+double factor_of(const GradientVariant& v) {
+  const double divisor = v.stored.divisor ? round(*v.stored.divisor, 1 / v.scale) : 0;
+  return divisor != 0 && std::isfinite(divisor) ? 1 / divisor : v.scale;
+}
+
 /// Computes scores, and t = S / softcap before ALiBi's bias.
 class Scores {
  public:
-  explicit Scores(const GradientVariant& v)
-      : v_(v), scale_(v.scale * v.stored.scale_factor), mask_(v.mask ? v.mask->view() : MaskView{}) {}
+  explicit Scores(const GradientVariant& v) : v_(v), scale_(factor_of(v)), mask_(v.mask ? v.mask->view() : MaskView{}) {}
 
   /// Distance between the two scores that kernels may store if q.k is uncertain by +-`unsure`.
   double step(double product, double unsure) const {

@@ -33,7 +33,7 @@ struct StoredScores {
   std::optional<Format> scores{};    ///< q.k times the scale, before a soft cap and ALiBi
   std::optional<Format> biased{};    ///< scores with ALiBi's bias
   std::optional<Format> softmax{};   ///< S - m, its exp, and l
-  double scale_factor = 1;           ///< q.k is multiplied by the scale times this: the kernel divides by a rounded divisor
+  std::optional<Format> divisor{};   ///< 1 / scale, by which the kernel divides q.k; none: it multiplies by the scale
 };
 
 /// Roundings of a kernel that its expected errors depend on.

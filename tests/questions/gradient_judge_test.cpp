@@ -11,6 +11,7 @@
 
 #include "kernels/backward/backward.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/gradient_group.h"
 #include "tests/questions/planted_gradients.h"
 
 namespace attoscope::gradient_judge_test {
@@ -123,6 +124,26 @@ TEST(GradientJudge, GapsOfAMaskTensorHideANan) {
   for (double& x : doubled) x *= 2;
   given.dv.values = {stored(doubled, bf16)};
   EXPECT_FALSE(judge_gradients(given).tensors.back().found.rounded);
+}
+
+/// A kernel that divides q.k rounds the divisor of each head, as if the head were alone.
+TEST(GradientJudge, EachHeadHasItsDivisor) {
+  GradientCall call = gradient_call({.shape = AttentionShape::square(40, 16), .heads = 2}, causal, bf16, 3);
+  call.own = {call.p, call.p};
+  call.own[0].scale = 0.25, call.own[1].scale = 0.3;  // bf16 holds 1 / 0.25 and not 1 / 0.3
+  const JudgedGradients both = gradients_of(call, GradientKind::eager);
+  JudgedGradients second = both;
+  second.own.clear(), second.problem = call.own[1];
+  second.heads.erase(second.heads.begin()), second.d_o.erase(second.d_o.begin()), second.d_lse.erase(second.d_lse.begin());
+  const StopSign stop;
+  const auto dq_of_last = [&](const JudgedGradients& given) {
+    for (const GradientFamily& family : gradient_families(given))
+      for (const GradientFamily::Form& form : family.forms)
+        if (form.as.ends_with(", as in JAX")) return GradientGroup(given, form, stop).golden().heads.back().dq.values;
+    return Values{};
+  };
+  EXPECT_FALSE(dq_of_last(both).empty());
+  EXPECT_EQ(dq_of_last(both), dq_of_last(second));
 }
 
 TEST(GradientJudge, WhichTensorsAreWrongNarrowsTheCause) {
