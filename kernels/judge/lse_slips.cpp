@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <utility>
 
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
@@ -105,18 +108,17 @@ class LseSlips {
 
   /// Names the mistake if only rows without keys are wrong.
   void try_empty_rows() {
-    double found = infinity;
+    std::array<std::pair<const char*, bool>, 3> kinds{{{"0", false}, {"a number", false}, {"NaN", false}}};
     for (std::size_t i = 0; i < right_.lse.size(); ++i) {
       if (!judged_.wrong[i]) continue;
       if (right_.lse[i] != -infinity) return;
-      found = given_.values[i];
+      const double x = given_.values[i];
+      kinds[std::isnan(x) ? 2 : x == 0 ? 0 : 1].second = true;
     }
-    best_ratio_ = 0;
-    best_ = {"empty", "queries without keys hold " +
-                          (std::isnan(found) ? std::string("NaN")
-                           : found == 0      ? "0"
-                                             : "a number") +
-                          " instead of -infinity"};
+    std::string held;
+    for (const auto& [text, any] : kinds)
+      if (any) held += (held.empty() ? "" : " or ") + std::string(text);
+    best_ratio_ = 0, best_ = {"empty", "queries without keys hold " + held + " instead of -infinity"};
   }
 
   void try_bases() {

@@ -144,6 +144,11 @@ TEST(LseJudge, RowsWithoutKeys) {
     EXPECT_EQ(judged.suspects, 20);
     EXPECT_NE(lse_slip(given, LseBase::e, judged)->text.find(said), std::string::npos) << x;
   }
+  Values several = right;
+  several[3] = std::nan(""), several[7] = 0;
+  const JudgedLse of_several = given_lse(p, bf16, several);
+  EXPECT_EQ(lse_slip(of_several, LseBase::e, judge_lse(of_several)[0])->text,
+            "queries without keys hold 0 or NaN instead of -infinity");
   Values values = right;
   values[30] = -infinity;
   EXPECT_FALSE(judge_lse(given_lse(p, bf16, values))[0].rounded) << "it has keys";
