@@ -56,6 +56,9 @@ void edit_method_options(Method& method, const Format& main, float width, float 
 /// Number of the method's options that differ from the default.
 int options_changed(const Method& method, const Format& main);
 
+/// Number of the options of scores that are on.
+int options_changed(const Problem& problem);
+
 /// A button with a popup: sink, soft-capping and ALiBi.
 void edit_problem_options(Problem& problem, float width);
 

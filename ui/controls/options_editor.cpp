@@ -213,12 +213,19 @@ void edit_gradient_options(const GradTarget& t, float width, float height) {
                [&] { edit_gradient_popup(t); });
 }
 
+int options_changed(const Problem& p) {
+  const bool has_right = p.mask.kind == Mask::Kind::window && p.mask.right != 0;
+  return p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + has_right +
+         (p.empty_rows != EmptyRule::zeros) + p.mask.top_left;
+}
+
 void edit_problem_options(Problem& p, float width) {
-  const int count = p.sink.has_value() + (p.softcap != 0) + (p.alibi != 0) + (p.n_k != 0) + (p.d_v != 0) + p.mask.top_left;
-  popup_button(count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
-               "Other changes of the scores: a sink, soft-capping, ALiBi; the number of keys if it is not N, and of columns of "
-               "V if it is not d. The number counts those that are on.",
-               [&] { edit_scores(p); });
+  const int count = options_changed(p);
+  popup_button(
+      count > 0 ? fmt::format("+{}###more", count) : std::string("+###more"), "options of the scores", {width, 0},
+      "Other changes of the scores: a sink, soft-capping, ALiBi; the number of keys if it is not N, and of columns of "
+      "V if it is not d; a window's keys on the right, and NaN for rows without keys. The number counts those that are on.",
+      [&] { edit_scores(p); });
 }
 
 }  // namespace attoscope::ui

@@ -180,6 +180,12 @@ CASE(options, options_of_scores) {
              {focused + "##n_k", [](Session& s) { s.experiment.problem.n_k = 300; }, "300"},
              {focused + "##d_v", [](Session& s) { s.experiment.problem.d_v = 24; }, "24"}},
             in_popup(hand, controls + "mask/###more"));
+  Problem p;
+  hand.check(options_changed(p) == 0, "no option of the scores is on");
+  p.empty_rows = EmptyRule::nan, p.mask.right = 3;
+  hand.check(options_changed(p) == 1, "NaN for rows without keys; only a window has keys on the right");
+  p.mask.kind = Mask::Kind::window;
+  hand.check(options_changed(p) == 2, "and a window's right side");
 }
 
 /// Other numbers of keys than of queries, and of columns of V than of Q.
