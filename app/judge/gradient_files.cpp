@@ -65,11 +65,7 @@ GradientFiles::Parts GradientFiles::open(const std::string& spec, const char* op
   const CallPart tensor = opened(spec, option);
   Parts parts = call_.like(tensor, part, heads, d);
   if (!parts.empty()) return parts;
-  const CallFiles::Layer& layer = call_.layers().front();
-  const bool is_packed = layer.sequence >= 0;
-  refuse_shape(tensor.tensor.tensor,
-               "a shape like " + like + ": " + counted(is_packed ? heads : layer.q.batch * heads, "head") + " of " +
-                   (is_packed ? "all tokens" : std::to_string(part == 0 ? layer.q.n : layer.k.n)) + " x " + std::to_string(d));
+  refuse_shape(tensor.tensor.tensor, call_.expected_like(like, part, heads, d));
 }
 
 /// Opens dSink, one number for each head of Q.

@@ -511,6 +511,13 @@ std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part,
   return all;
 }
 
+std::string CallFiles::expected_like(const std::string& name, int part, int heads, int d) const {
+  const Layer& layer = layers_.front();
+  const bool is_packed = layer.sequence >= 0;
+  return "a shape like " + name + ": " + counted(is_packed ? heads : layer.q.batch * heads, "head") + " of " +
+         (is_packed ? "all tokens" : std::to_string(part == 0 ? layer.q.n : layer.k.n)) + " x " + std::to_string(d);
+}
+
 std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {
   const Place& place = places_[static_cast<std::size_t>(layer_index(head))];
   if (!place.call) return nullptr;

@@ -108,6 +108,8 @@ class CallFiles {
   /// Splits a tensor, which must have the tokens of part 0 q or 1 k, `heads` heads and `d` columns, into one entry for each
   /// layer or sequence. Empty if it does not fit, or if there are several layers that are no sequences.
   std::vector<Output> like(const CallPart& tensor, int part, int heads, int d) const;
+  /// "a shape like O's: 8 heads of 1024 x 64", the expectation of `like` of one layer or of sequences.
+  std::string expected_like(const std::string& name, int part, int heads, int d) const;
   /// Part 0 q .. 3 o of the last call, with all its sequences.
   const NamedTensor& whole(std::size_t part) const { return whole_[part].tensor; }
   /// The file that holds a layer's Q; "" if it is not of kind `named`.

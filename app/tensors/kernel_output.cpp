@@ -236,8 +236,19 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
   refuse_shape(part.tensor.tensor, kind.rows, kind.columns);
 }
 
-int equal_heads(const std::string& file, const GradientKind& kind, const Problem& problem) {
-  const Outputs found = gradient_in(file, kind, problem);
+/// Opens dO or dL. Heads of dO that stand side by side must be as many as those of the problem's call.
+Outputs incoming_in(const std::string& file, const Problem& problem, bool of_lse) {
+  const GradientKind kind = incoming(problem, of_lse);
+  Outputs found = gradient_in(file, kind, problem);
+  const HeadShape& shape = found.front().shape;
+  if (of_lse || shape.order != HeadOrder::side_by_side) return found;
+  const std::optional<CallFiles> call = calls_of(problem.input);
+  if (call && call->layers().size() == 1 && call->heads() != shape.count())
+    refuse_shape(found.front().part.tensor.tensor, call->expected_like("O's", 0, call->layers().front().q.heads, kind.of_file));
+  return found;
+}
+
+int equal_heads(const Outputs& found, const GradientKind& kind) {
   return std::ranges::all_of(found, [&](const auto& of) { return of.shape.n == kind.rows; }) ? head_count(found) : 0;
 }
 
@@ -316,14 +327,13 @@ KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradie
 void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   if (gradient.file.empty() || gradient.values) return;
   const GradientKind kind = incoming(problem, of_lse);
-  take_head(gradient, gradient_in(gradient.file, kind, problem), kind.rows, kind.columns, watch);
+  take_head(gradient, incoming_in(gradient.file, problem, of_lse), kind.rows, kind.columns, watch);
 }
 
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   KernelOutput gradient = parse_gradient(spec);
   const bool names_head = gradient.file != spec;
-  if (!names_head)
-    gradient.index = usual_head(problem, head_count(gradient_in(gradient.file, incoming(problem, of_lse), problem)));
+  if (!names_head) gradient.index = usual_head(problem, head_count(incoming_in(gradient.file, problem, of_lse)));
   load_gradient(gradient, problem, of_lse, watch);
   return gradient;
 }
@@ -349,10 +359,11 @@ KernelOutput read_kernel_gradient(const std::string& spec, const Problem& proble
 }
 
 int gradient_heads(const std::string& file, const Problem& problem, bool of_lse) {
-  return equal_heads(file, incoming(problem, of_lse), problem);
+  return equal_heads(incoming_in(file, problem, of_lse), incoming(problem, of_lse));
 }
 int gradient_heads(const std::string& file, const Problem& problem, AnswerTensor tensor) {
-  return equal_heads(file, computed(problem, tensor), problem);
+  const GradientKind kind = computed(problem, tensor);
+  return equal_heads(gradient_in(file, kind, problem), kind);
 }
 
 GradientSpecs gradients_in(const TensorSpec& spec) {

@@ -49,6 +49,17 @@ TEST_F(ExplorerGradients, AreDroppedBesideQKAndV) {
   EXPECT_THAT(answered.messages.notice, HasSubstr("do.npy"));
 }
 
+/// Rows of two heads are not read as the dO of a call of one head; those of a call of two heads are.
+TEST_F(ExplorerGradients, HeadsSideBySideAreThoseOfTheCall) {
+  const std::string wide = npy("do.npy", 1, n, 2 * d, 3), expected = "expected a shape like O's: 1 head of 6 x 4";
+  EXPECT_THAT(drop(with(inputs(), {wide})).messages.error, HasSubstr(expected));
+  const auto run = [&](const std::vector<std::string>& call) {
+    return std::vector<std::string>{"run", "--input", call[0] + "," + call[1] + "," + call[2], "--do", wide};
+  };
+  expect_refused(run(inputs()), 1, expected);
+  output_of(run(inputs(2)));
+}
+
 /// A file given explicitly as dO may have any name; an output dropped with it is loaded and not compared.
 TEST_F(ExplorerGradients, AreGivenBesideAWholeCall) {
   const std::string given = npy("numbers.npy", 1, n, d, 5), o = npy("o.npy", 1, n, d, 1);
