@@ -166,6 +166,11 @@ class Packer {
     int head = all_heads;
     auto operator<=>(const Heads&) const = default;
   };
+  /// Heads of a layer or sequence.
+  struct LayerHeads {
+    int batch = 1, heads = 1;
+    int count() const { return batch * heads; }
+  };
   using ReadOutput = std::function<void(KernelOutput&)>;
   /// A gradient of the user's kernel, and the session's text for it.
   struct KernelGradient {
@@ -207,11 +212,12 @@ class Packer {
     if (all && e.loaded.file == read.input.file && !e.loaded.file.empty())
       e.loaded.file = e.problem.input.file;
     else
-      pack_output(e.loaded, "o", all && has_loaded(e) ? heads_of_layers(e.loaded.file, of_output) : std::vector{1},
+      pack_output(e.loaded, "o", all && has_loaded(e) ? heads_of_layers(e.loaded.file, of_output) : std::vector{LayerHeads{}},
                   [&](KernelOutput& o) { load_kernel_output(o, of_output, watch_); });
     for (const bool of_lse : {false, true})
       if (KernelOutput& gradient = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; !gradient.file.empty())
-        pack_output(gradient, of_lse ? "dlse" : "do", {all ? gradient_heads(gradient.file, read, of_lse) : 1},
+        pack_output(gradient, of_lse ? "dlse" : "do",
+                    {all ? in_batch(gradient_heads(gradient.file, read, of_lse), read) : LayerHeads{}},
                     [&](KernelOutput& o) { load_gradient(o, read, of_lse, watch_); });
   }
 
@@ -276,16 +282,23 @@ class Packer {
   }
 
   /// Numbers of heads of an output's layers and sequences.
-  static std::vector<int> heads_of_layers(const std::string& file, const Problem& problem) {
-    std::vector<int> heads;
-    for (const CallFiles::Output& layer : outputs_of(file, problem)) heads.push_back(layer.shape.count());
+  static std::vector<LayerHeads> heads_of_layers(const std::string& file, const Problem& problem) {
+    std::vector<LayerHeads> heads;
+    for (const CallFiles::Output& layer : outputs_of(file, problem)) heads.push_back({layer.shape.batch, layer.shape.heads});
     return heads;
   }
+  /// The heads of a gradient, in the batch of the problem's call if they can be.
+  static LayerHeads in_batch(int count, const Problem& problem) {
+    if (count < 2 || problem.input.kind != InputKind::tensors) return {1, count};
+    const int batch = CallFiles(problem.input.file).layers().front().q.batch;
+    return count % batch == 0 ? LayerHeads{batch, count / batch} : LayerHeads{1, count};
+  }
   /// Packs the head of an output, or all if it has more, `heads` of each layer; `read` reads what is not read yet.
-  void pack_output(KernelOutput& output, const std::string& tensor, const std::vector<int>& heads, const ReadOutput& read) {
+  void pack_output(KernelOutput& output, const std::string& tensor, const std::vector<LayerHeads>& heads,
+                   const ReadOutput& read) {
     if (output.file.empty()) return;
     if (!output.values) read(output);
-    const bool all = heads.size() > 1 || heads.front() > 1;
+    const bool all = heads.size() > 1 || heads.front().count() > 1;
     const auto make = [&](const std::string& name) {
       const std::vector<ExactTensor> tensors =
           all ? all_of_output(output.file, tensor, heads, read)
@@ -298,19 +311,20 @@ class Packer {
   }
   /// A tensor for each layer, which has the next of `heads`.
   static std::vector<ExactTensor> all_of_output(const std::string& file, const std::string& tensor,
-                                                const std::vector<int>& heads, const ReadOutput& read) {
+                                                const std::vector<LayerHeads>& heads, const ReadOutput& read) {
     std::vector<ExactTensor> tensors;
     int head = 0;
-    for (const int count : heads) {
+    for (const LayerHeads& own : heads) {
       const std::string before = heads.size() == 1 ? "" : "layers." + std::to_string(tensors.size()) + ".";
       ExactTensor& layer = tensors.emplace_back(ExactTensor{before + tensor, {}, {}, {}});
-      for (const int end = head + count; head < end; ++head) {
+      for (const int end = head + own.count(); head < end; ++head) {
         KernelOutput o;
         o.file = file, o.index = head;
         read(o);
-        layer.shape = {size(count), size(o.n), size(o.d)}, layer.type = o.type;
+        layer.shape = {size(own.heads), size(o.n), size(o.d)}, layer.type = o.type;
         layer.values.insert(layer.values.end(), o.values->begin(), o.values->end());
       }
+      if (own.batch > 1) layer.shape.insert(layer.shape.begin(), size(own.batch));
     }
     return tensors;
   }
@@ -332,7 +346,7 @@ class Packer {
     const int heads = all && output.file == *spec ? gradient_heads(*spec, problem, tensor) : 1;
     if (is_of_group && heads == 0)
       throw std::runtime_error(*spec + ": holds sums of sequences that differ in length, expected sequences of one length");
-    pack_output(output, name, {heads}, [&](KernelOutput& o) {
+    pack_output(output, name, {in_batch(heads, problem)}, [&](KernelOutput& o) {
       o = read_kernel_gradient(o.file + ":" + std::to_string(o.index), problem, gradient.tensor, watch_);
     });
     *spec = is_of_group || heads > 1 ? output.file : output.file + ":0";  // one for each head of K or Q, or of one head

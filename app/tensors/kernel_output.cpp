@@ -227,7 +227,8 @@ Outputs gradient_in(const std::string& file, const GradientKind& kind, const Pro
   CallPart part = gradient_part(file, kind);
   if (Outputs found = gradient_of_sequences(part, kind, problem); !found.empty()) return found;
   std::vector<std::uint64_t>& shape = part.tensor.tensor.shape;
-  if (kind.columns == 1 && !shape.empty() && shape.back() == static_cast<std::uint64_t>(kind.rows)) shape.push_back(1);
+  const bool may_lack_columns = kind.columns == 1 && !shape.empty() && shape.size() < 4;
+  if (may_lack_columns && shape.back() == static_cast<std::uint64_t>(kind.rows)) shape.push_back(1);
   const std::optional<HeadShape> fits = fitting_shape(part.tensor.tensor, kind.rows, kind.columns);
   const bool is_read = problem.input.kind != InputKind::tensors || problem.input.tensors;
   if (fits && (fits->d == kind.columns || fits->d == kind.of_file || !is_read)) return {{std::move(part), *fits}};

@@ -205,6 +205,42 @@ TEST(SessionPack, HoldsAllHeadsOfAGradientOrIsStopped) {
   }
 }
 
+/// Layers of a batch with several numbers of tokens; outputs and gradients of each layer have the batch of Q.
+TEST(SessionPack, HoldsTheBatchOfAnOutputAndOfAGradient) {
+  for (const std::uint64_t layers : {1, 2}) {
+    const TemporaryDirectory here;
+    std::vector<ExactTensor> call, outputs;
+    for (std::uint64_t i = 0; i < layers; ++i) {
+      const std::uint64_t n = rows + 8 * i;
+      const auto add = [&](std::vector<ExactTensor>& to, const std::string& name) {
+        const std::string before = layers > 1 ? "layers." + std::to_string(i) + "." : "";
+        to.push_back({before + name, {2, 2, n, columns}, draws(20 * i + to.size(), 4 * n * columns), ""});
+      };
+      for (const char* const name : {"q", "k", "v"}) add(call, name);
+      add(outputs, "o");
+    }
+    Session s = session_of(here.write("call.safetensors", safetensors_bytes(call, {})) + ":3");
+    const std::string o = here.write("out.safetensors", safetensors_bytes(outputs, {}));
+    use_kernel_output(s.experiment, read_kernel_output(o, s.experiment.problem), false);
+    s.sweep.over = SweepOver::head;
+    if (layers == 1) {
+      s.experiment.backward.on = true;
+      s.experiment.backward.d_o = OutputGradient::file;
+      s.experiment.backward.d_o_file = parse_gradient(o + ":3");
+      load_gradients(s.experiment);
+    }
+    const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
+    EXPECT_EQ(*again.loaded.values, *s.experiment.loaded.values);
+    Problem any = again.problem;
+    any.n = any.d = any.d_v = 0;
+    for (const CallFiles::Output& layer : outputs_of(again.loaded.file, any)) EXPECT_EQ(layer.shape.batch, 2);
+    if (layers > 1) continue;
+    const CallFiles files(again.problem.input.file);
+    const CallPart d_o = part_in_file({again.backward.d_o_file.file, ""}, usual_output_gradient_names, 3);
+    EXPECT_EQ(files.like(d_o, 0, 2, static_cast<int>(columns)).size(), 1u);
+  }
+}
+
 /// Head 0 of the output is compared with head 2 of Q, K and V.
 TEST(SessionPack, HoldsTheHeadOfAnOutputThatIsChosenApart) {
   const TemporaryDirectory here;
