@@ -22,7 +22,9 @@ constexpr std::array<std::string_view, 6> mask_names_in_files{"mask",        "at
 constexpr std::array<std::string_view, 5> document_names{"document_ids", "document_id", "doc_ids", "segment_ids", "seq_idx"};
 
 /// True for whole numbers and booleans, which select the keys that are kept.
-bool is_whole(const NamedTensor& t) { return t.tensor.type == ElementType::U8 || is_index_type(t.tensor.type); }
+bool is_whole(const NamedTensor& t) {
+  return t.tensor.type == ElementType::U8 || t.tensor.type == ElementType::I8 || is_index_type(t.tensor.type);
+}
 
 /// The four axes [b, h, n_q, n_k] of a mask of this shape, each of the first three its size or 1; none: it does not fit.
 std::optional<std::vector<std::uint64_t>> axes_of(std::vector<std::uint64_t> s, const MaskedCall& call) {

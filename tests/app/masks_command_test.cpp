@@ -236,8 +236,10 @@ TEST(MasksCommand, WhatIsARuleIsSaid) {
   const Call call(1, 2, 16, 8);
   const Keeps causal = [](int, int, int i, int j) { return j <= i; };
   call.output(causal);
-  const std::string mask = call.write_bits("mask", "(16, 16)", call.bits(causal, 1, 1), "|u1");
-  EXPECT_THAT(call.judged({"--mask-file", mask}, 0).out, HasSubstr("The mask of the file is causal."));
+  const std::string mask = call.write_bits("mask", "(16, 16)", call.bits(causal, 1, 1), "|u1"),
+                    signed_mask = call.write_bits("signed", "(16, 16)", call.bits(causal, 1, 1), "|i1");
+  for (const std::string& file : {mask, signed_mask})
+    EXPECT_THAT(call.judged({"--mask-file", file}, 0).out, HasSubstr("The mask of the file is causal."));
   call.output([](int, int, int i, int j) { return j <= i + 1; }, "shifted");
   EXPECT_THAT(call.judged({"--mask-file", mask}, 3, "shifted").out, HasSubstr("shifted by one key"));
   const std::string files = call.files();

@@ -11,7 +11,7 @@ import time
 import unittest
 
 import attoscope
-from attoscope.masks import mask_rows, mask_text, part_of
+from attoscope.masks import mask_rows, mask_tensor, mask_text, part_of
 from attoscope.tensors import check_attention, save_safetensors, tensor_of
 from support import Case, FakeTorch, module, read_safetensors
 
@@ -164,6 +164,14 @@ class Masks(unittest.TestCase):
                 self.assertTrue(all(one == rows[0] for one in rows), values)
                 for heads in ([[values] * 2] * 3, [[values, values]]):
                     self.assertTrue(all(one == rows[0][0] for make in self.libraries() for one in mask_rows(make(heads))[1]))
+
+    def test_integers_keep_where_they_are_1_as_in_a_file(self):
+        for make in list(self.libraries())[1:]:  # numbers in lists are added
+            for seen, text in (([[1, 0], [1, 1]], "causal"), ([[1, 1], [1, 1]], "none"), ([[0, 0], [0, 0]], "padding:2")):
+                self.assertEqual(mask_text(make(seen), 2), text)
+                self.assertEqual(mask_tensor(make(seen)), ("U8", (2, 2), bytes(seen[0] + seen[1])))
+            with self.assertRaisesRegex(attoscope.BadTensor, "holds 3, expected 0 or 1"):
+                mask_text(make([[1, 3], [1, 1]]), 2)
 
     def test_a_name_is_the_mask(self):
         def named(text, n, n_k):

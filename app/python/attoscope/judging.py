@@ -71,8 +71,8 @@ def judge(
     `lse` is your kernel's log-sum-exp, [batch, heads, n] or with tokens before heads, natural or in base 2; judged as well.
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
-    tensor [..., n, n_k]: booleans (True: seen), or numbers that are added to the scores. `mask_file` names a file with such a tensor,
-    to which the rule of `mask` is added. `empty_rows` is the output of queries that see no key, "zeros" or "nan". `scale`, `softcap`,
+    tensor [..., n, n_k]: booleans or integers (True or 1: seen), or numbers that are added to the scores. `mask_file` names a file with
+    such a tensor, to which the rule of `mask` is added. `empty_rows` is the output of queries that see no key, "zeros" or "nan". `scale`, `softcap`,
     `alibi` (a slope) and `sink` (a logit in every denominator) are numbers, or lists or tensors of one for each head, or the name of
     a file of them. `format` is the format of P in the kernel: torch.bfloat16, "bfloat16" or "bf16"; by default the type of Q.
     `policy` or `like` name your kernel's rounding policy or kind of kernel (`attoscope presets` lists them).

@@ -43,7 +43,8 @@ class Part(NamedTuple):
 
 
 def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> str:
-    """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n_k]: booleans (True: seen), or numbers that are added (0 or very low).
+    """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n_k]: booleans or a tensor of integers (True or 1: seen), or numbers
+    that are added (0 or very low).
 
     The last query is aligned with the last key; ":top-left" after the name: the first query with the first key.
 
@@ -92,8 +93,11 @@ def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
     """The rows of a tensor of torch or NumPy, by its own arithmetic."""
     if len(mask.shape) < 2 or 0 in mask.shape:
         raise BadTensor("its mask is no matrix")
-    seen = mask if str(mask.dtype).endswith("bool") else mask == 0
-    wrong = None if seen is mask else ~(seen | (mask <= _MINUS_MUCH))
+    seen = _kept(mask)
+    wrong = None
+    if seen is None:
+        seen = mask == 0
+        wrong = ~(seen | (mask <= _MINUS_MUCH))
     if wrong is not None and bool(wrong.any()):
         raise NoRule(f"its mask adds {float(mask[wrong][0]):g} to a score, expected 0 or minus infinity")
     n, keys = int(mask.shape[-2]), int(mask.shape[-1])
@@ -103,6 +107,16 @@ def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
     lasts = [keys - 1 - behind if count else -1 for behind, count in zip(_first_seen(_mirrored(seen)), counts)]
     rows = [MaskRows(keys, counts[i:i + n], firsts[i:i + n], lasts[i:i + n]) for i in range(0, len(counts), n)]
     return tuple(int(length) for length in mask.shape[:-2]), rows
+
+
+def _kept(mask: Any) -> Any:
+    """The keys that a tensor of booleans or integers keeps, as in a file; None for other numbers, which are added to scores."""
+    if "int" not in str(mask.dtype):
+        return mask if str(mask.dtype).endswith("bool") else None
+    wrong = (mask != 0) & (mask != 1)
+    if bool(wrong.any()):
+        raise BadTensor(f"its mask of integers holds {int(mask[wrong][0])}, expected 0 or 1 (1: seen), or numbers of a floating-point type to add")
+    return mask == 1
 
 
 def _quicker(seen: Any) -> Any:
@@ -223,14 +237,14 @@ def keys_and_causal(rows: MaskRows, n: int, causal: bool) -> MaskRows:
 
 
 def mask_tensor(mask: Any) -> Tensor:
-    """A mask for a file: booleans become U8, 1 for seen; other numbers are added to scores.
+    """A mask for a file: booleans and integers become U8, 1 for seen; other numbers are added to scores.
 
     >>> mask_tensor([[True, False]])
     Tensor(type='U8', shape=(1, 2), data=b'\\x01\\x00')
     """
     if hasattr(mask, "dtype"):
-        is_bool = str(mask.dtype).endswith("bool")
-        return tensor_of((mask.byte() if hasattr(mask, "byte") else mask.astype("uint8")) if is_bool else mask, "mask")
+        seen = _kept(mask)
+        return tensor_of(mask if seen is None else seen.byte() if hasattr(seen, "byte") else seen.astype("uint8"), "mask")
     found = tensor_of(mask, "mask")
     value = mask
     while isinstance(value, (list, tuple)):
