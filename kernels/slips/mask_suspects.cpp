@@ -1,5 +1,6 @@
 // Masks that show other keys, or hide keys with a finite score.
 #include <algorithm>
+#include <string>
 
 #include "kernels/slips/slip_suspects.h"
 
@@ -32,6 +33,17 @@ constexpr WideMask wide_masks[] = {{M::window, "a window", "a causal mask withou
                                    {M::chunk, "a chunk", "a causal mask without its chunks"},
                                    {M::right_padding, "a padding", "a causal mask that shows the padding"}};
 
+/// Adds chunks of half and of twice as many keys.
+void add_other_chunks(SuspectList& list) {
+  const Mask right = list.problem().mask;
+  for (const int width : {right.window / 2, 2 * right.window}) {
+    Mask other = right;
+    other.window = width;
+    if (width > 0)
+      add_mask(list, "chunks of " + std::to_string(width) + " keys instead of " + std::to_string(right.window), other);
+  }
+}
+
 /// Adds masks of another kind or another width.
 void add_kinds(SuspectList& list) {
   const Mask right = list.problem().mask;
@@ -56,6 +68,7 @@ void add_kinds(SuspectList& list) {
       if (other.window > 0) add_mask(list, std::string(wide.it) + text, other);
     }
   }
+  if (right.kind == M::chunk) add_other_chunks(list);
   if (right.kind != M::window || right.right == 0) return;
   other = right;
   other.right = 0;
@@ -64,6 +77,8 @@ void add_kinds(SuspectList& list) {
   if (other.right > 0) add_mask(list, "a window that is one key too short behind the query", other);
   other.right = right.right + 1;
   add_mask(list, "a window that is one key too long behind the query", other);
+  other.window = right.right + 1, other.right = right.window - 1;
+  if (other.right != right.right) add_mask(list, "a window with its two sides exchanged", other);
 }
 
 /// Adds the mask with the other alignment: first query at the first key, or last query at the last key.

@@ -76,6 +76,16 @@ TEST(Slips, WindowsAndPadding) {
   expect_found(p, band(1000), Kind::mask, "without its window");
   expect_found(p, masked(x, [](int i, int j) { return std::abs(i - j) < 20; }), Kind::mask, "looks ahead");
   expect_found(padded, band(1000), Kind::mask, "shows the padding");
+  const Problem both_sides = problem(200, 32, {.kind = Mask::Kind::window, .window = 21, .right = 5});
+  expect_found(both_sides, masked(seen(both_sides), [](int i, int j) { return j <= i + 20 && j >= i - 5; }), Kind::mask,
+               "a window with its two sides exchanged");
+}
+
+TEST(Slips, Chunks) {
+  const Problem p = problem(200, 32, {Mask::Kind::chunk, 32});
+  for (const int width : {16, 64})
+    expect_found(p, masked(seen(p), [width](int i, int j) { return j <= i && j / width == i / width; }), Kind::mask,
+                 "chunks of " + std::to_string(width) + " keys instead of 32");
 }
 
 TEST(Slips, Biases) {
