@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
+#include "kernels/judge/call_judgement.h"
 #include "tests/questions/planted_kernels.h"
 
 namespace attoscope::judge_test {
@@ -110,6 +111,21 @@ TEST(Judge, SampledRowsTellForAllRows) {
         }
       }
     }
+}
+
+/// The mistakes that would have been seen are computed on Q, K and V as the kernel loads them.
+TEST(Judge, SeenMistakesAreThoseOfRoundedTensors) {
+  const Problem p = problem_in(bf16, AttentionShape::square(64, 16), {}, 1);
+  Tensors near = *p.input.tensors;
+  for (Values* x : {&near.q, &near.k, &near.v})
+    for (double& y : *x) y *= 1 + 0x1p-10;  // bf16 rounds it back
+  Problem unrounded = p;
+  unrounded.input = testing::given(near);
+  const auto seen_scale = [&](const Problem& of) {
+    const JudgedOutput output = judged_output(of, right(seen(p)), bf16);
+    return seen_mistakes(output, judge(output)).scale;
+  };
+  EXPECT_EQ(seen_scale(unrounded), seen_scale(p));
 }
 
 /// Small, equal, large and tiny numbers: right outputs pass, wrong ones do not, and the judge says where it cannot compare.
