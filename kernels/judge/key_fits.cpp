@@ -127,6 +127,15 @@ std::vector<Rule> rules_of_end(const Mask& mask, int found, int right) {
   return rules;
 }
 
+/// Rows of a kernel that sees other keys, with zeros where it sees none.
+RoundedRow rows_or_zeros(const WrongOutput& wrong, const MistakenKernel& kernel) {
+  return [rows = wrong.rows_of(kernel), keys = kernel.softmax.keys, columns = kernel.head->shape.d_v](int row, double* out,
+                                                                                                      double* slack) {
+    rows(row, out, slack);
+    if (keys(row).empty()) std::fill_n(out, columns, 0.0);
+  };
+}
+
 /// Fits the runs of keys that wrong rows see by one rule for all rows.
 NamedSlip other_runs(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
@@ -149,7 +158,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
         };
         std::vector<Keys> keys{first.wrong, end.wrong};
         std::erase_if(keys, [](const Keys& k) { return k.empty(); });
-        if (NamedSlip slip = wrong.named_in_rows(Kind::mask, text, wrong.rows_of(std::move(kernel))))
+        if (NamedSlip slip = wrong.named_in_rows(Kind::mask, text, rows_or_zeros(wrong, kernel)))
           return with_keys(std::move(slip), std::move(keys));
       }
   }

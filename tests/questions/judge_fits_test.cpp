@@ -150,6 +150,19 @@ TEST(JudgeFitsOfMasks, EndWithTheMaskTensor) {
   expect_slip(said_of(p, o, bf16, heads), Slip::Kind::place, "the first 7 keys of head 1 attended behind the last one");
 }
 
+/// A padding of 12 keys instead of 9 leaves rows 9 to 11 no key: they are 0. If they are right, the name tells the other rows.
+TEST(JudgeFitsOfMasks, RowsThatLoseAllKeysAreZeros) {
+  const Problem p = problem(40, 32, {Mask::Kind::padding, 9});
+  const auto hides_three = [&](int first_row) {
+    Values o = masked(seen(p), [=](int i, int j) { return j <= i && j >= (i < first_row ? 9 : 12); });
+    for (double& x : o) x = std::isnan(x) ? 0 : x;
+    const Said said = said_of(p, o, fp32);
+    return said.slip ? said.slip->text : said.text();
+  };
+  EXPECT_EQ(hides_three(0), "the first 3 keys of each row hidden");
+  EXPECT_EQ(hides_three(12), "the first 3 keys of each row hidden, in rows 12 to 39 alone");
+}
+
 /// Noise gets no name.
 TEST_P(JudgeFits, NothingIsFittedToNoise) {
   const Problem p = problem(200, 64, causal);
