@@ -87,11 +87,11 @@ std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? 
 
 std::string left_out(int first, int last) { return run_text("key", first, last, " counts 0 times", " count 0 times"); }
 
-/// Rules that turn `right` into `found`; the identity if both are equal.
+/// Rules that turn `right` into `found`; the identity if both are equal. A mask tensor may narrow the keys of `mask`.
 std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   if (found == right) return {{"", [](int x) { return x; }}};
   const int by = found - right;
-  if (mask.kind == M::none || mask.kind == M::causal)
+  if ((mask.kind == M::none || mask.kind == M::causal) && right == 0)
     return {{left_out(0, found - 1), [found](int) { return found; }, {0, found}}};
   std::vector<Rule> rules{
       {(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
@@ -110,9 +110,10 @@ std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
   return rules;
 }
 
-std::vector<Rule> rules_of_end(const Mask& mask, int found, int right) {
+std::vector<Rule> rules_of_end(const Mask& mask, int found, int right, int n_k) {
   if (found == right) return {{"", [](int x) { return x; }}};
-  if (mask.kind == M::none) return {{left_out(found, right - 1), [found](int) { return found; }, {found, right}}};
+  if (mask.kind == M::none && right == n_k)
+    return {{left_out(found, right - 1), [found](int) { return found; }, {found, right}}};
   const int by = found - right;
   std::string text = by > 0 ? "a mask that shows " + keys_text(by) + " more at each row's end"
                             : "a mask that hides the last " + keys_text(-by) + " of each row";
@@ -147,7 +148,7 @@ NamedSlip other_runs(const WrongOutput& wrong) {
                found = RunningSums(wrong, {wrong.head().get()}, row).nearest({0, n_k}, {0, n_k});
     if (right.empty() || found == right) continue;
     for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
-      for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end)) {
+      for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end, n_k)) {
         const std::string text = first.text + (first.text.empty() || end.text.empty() ? "" : ", and ") + end.text;
         if (!tried.insert(text).second) continue;
         MistakenKernel kernel = wrong.right_kernel();

@@ -150,6 +150,26 @@ TEST(JudgeFitsOfMasks, EndWithTheMaskTensor) {
   expect_slip(said_of(p, o, bf16, heads), Slip::Kind::place, "the first 7 keys of head 1 attended behind the last one");
 }
 
+/// Documents of 16 tokens as a mask tensor: the second also sees the last key of the first, or the first the next key.
+TEST(JudgeFitsOfMasks, KeysBesideARunOfAMaskTensorAreSeen) {
+  constexpr int n = 48, d = 16;
+  const auto is_right = [](int i, int j) { return i / 16 == j / 16; };
+  Problem p = problem(n, d);
+  Tensors t = *p.input.tensors;
+  Values terms;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) terms.push_back(is_right(i, j) ? 0 : -infinity);
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, std::move(terms)));
+  p.input = given(t);
+  const auto named = [&](int document, int key) {
+    const Values o = masked(seen(p), [&](int i, int j) { return is_right(i, j) || (i / 16 == document && j == key); });
+    const Said said = said_of(p, o, fp32);
+    return said.slip ? said.slip->text : said.text();
+  };
+  EXPECT_EQ(named(1, 15), "1 key more seen before each row's first, in rows 16 to 31 alone");
+  EXPECT_THAT(named(0, 16), HasSubstr("it shows the next one of each row, in rows 0 to 15 alone"));
+}
+
 /// A padding of 12 keys instead of 9 leaves rows 9 to 11 no key: they are 0. If they are right, the name tells the other rows.
 TEST(JudgeFitsOfMasks, RowsThatLoseAllKeysAreZeros) {
   const Problem p = problem(40, 32, {Mask::Kind::padding, 9});
