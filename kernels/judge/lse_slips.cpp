@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -19,6 +20,14 @@ namespace {
 
 constexpr double log2_of_e = std::numbers::log2e;
 constexpr std::size_t most_tile_states = std::size_t{1} << 22;
+
+constexpr const char* no_mask = "no mask: every query counts all keys";
+
+void ignore_mask_tensor(Problem& p) {
+  Tensors without = *p.input.tensors;
+  without.mask = nullptr;
+  p.input.tensors = std::make_shared<const Tensors>(std::move(without));
+}
 
 /// Log-sum-exp and max of each row's keys up to the end of each tile of keys.
 class PrefixSums final : public Recorder<double> {
@@ -167,8 +176,12 @@ class LseSlips {
     if (p.sink) try_problem("sink", "the sink is left out", [](Problem& x) { x.sink.reset(); });
     if (p.softcap != 0) try_problem("soft cap", "the soft cap is left out", [](Problem& x) { x.softcap = 0; });
     if (p.alibi != 0) try_problem("ALiBi", "ALiBi's term is left out", [](Problem& x) { x.alibi = 0; });
+    const bool has_tensor = mask_view(p).rows != nullptr;
+    if (has_tensor) try_problem("mask", "the mask tensor is ignored", ignore_mask_tensor);
     if (p.mask.kind == Mask::Kind::none) return;
-    try_problem("mask", "no mask: every query counts all keys", [](Problem& x) { x.mask = {}; });
+    const char* const without_rule = has_tensor ? "the mask's rule is left out: only the mask tensor hides keys" : no_mask;
+    try_problem("mask", without_rule, [](Problem& x) { x.mask = {}; });
+    if (has_tensor) try_problem("mask", no_mask, [](Problem& x) { x.mask = {}, ignore_mask_tensor(x); });
     if (p.mask.kind != Mask::Kind::causal)
       try_problem("mask", "the mask is causal", [](Problem& x) { x.mask.kind = Mask::Kind::causal; });
     if (p.n != key_count(p))

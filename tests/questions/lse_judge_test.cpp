@@ -185,6 +185,33 @@ TEST(LseJudge, AConstantTermLeavesTheToleranceAsItIs) {
   }
 }
 
+/// Documents of 20 tokens as a mask tensor, beside a causal mask.
+TEST(LseJudge, ALeftOutMaskTensorIsNamed) {
+  constexpr int n = 60;
+  Problem p = problem_in(bf16, AttentionShape::square(n, 16), causal, 1);
+  Tensors t = *p.input.tensors;
+  Values terms;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) terms.push_back(i / 20 == j / 20 ? 0 : -infinity);
+  t.mask = std::make_shared<const MaskTensor>(mask_of_terms(n, n, std::move(terms)));
+  p.input = testing::given(t);
+  t.mask = nullptr;
+  for (const auto& [has_rule, has_tensor, text] :
+       {std::tuple{true, false, "the mask tensor is ignored"},
+        {false, true, "the mask's rule is left out: only the mask tensor hides keys"},
+        {false, false, "no mask: every query counts all keys"}}) {
+    Problem wrong = p;
+    if (!has_rule) wrong.mask = {};
+    if (!has_tensor) wrong.input = testing::given(t);
+    const JudgedLse given = given_lse(p, bf16, plain_lse(seen(wrong), bf16, {}));
+    const auto judged = judge_lse(given);
+    const std::size_t base = judged[1].ratio < judged[0].ratio;
+    const auto slip = lse_slip(given, static_cast<LseBase>(base), judged[base]);
+    ASSERT_TRUE(slip) << text << ": " << words(judged[base]);
+    EXPECT_EQ(slip->text, text);
+  }
+}
+
 struct LseSlipCase {
   const char *kind, *words;
   std::function<void(Problem&)> wrong;                              ///< changes the kernel's problem
