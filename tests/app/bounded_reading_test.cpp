@@ -60,7 +60,7 @@ TEST(BoundedJson, MoreValuesThanAnybodyMeansAreRefused) {
   EXPECT_EQ(sentence_of([] { parse_json("[1,2,[],{\"a\":null}]", 2, 5); }), "holds more than 5 values");
 }
 
-TEST(BoundedJson, WhatComesFirstIsSaid) {
+TEST(BoundedJson, TheFirstErrorIsSaid) {
   const auto said = [](const std::string& text) { return sentence_of([&] { parse_json(text, 2); }); };
   EXPECT_EQ(said("[1,"), "is not JSON at byte 4");
   EXPECT_EQ(said(""), "is not JSON at byte 1");

@@ -155,7 +155,7 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
   }
 }
 
-TEST(CommandLine, WhatFailsWhileRunningIsCode1) {
+TEST(CommandLine, AFailureWhileRunningIsCode1) {
   expect_refused({"run", "--input", "/nowhere/x.safetensors"}, 1, "/nowhere/x.safetensors");
   expect_refused({"run", "--session", ""}, 1, "'': cannot be opened");
   expect_refused({"run", "--input", example + ":4"}, 1, "head index is 4, expected 0 to 3");

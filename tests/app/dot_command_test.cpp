@@ -149,7 +149,7 @@ TEST(Dot, LongRowsAreThoseOfTheFunction) {
   EXPECT_EQ(vector_in(files.d, 1).at(0), plain::tensor_core_dot(tensor_core_rule(TensorCore::a2, bf16, SumType::f32), a, b, 0));
 }
 
-TEST(DotRefuses, WhatAGpuLacks) {
+TEST(DotRefuses, FormatsAndTypesThatAGpuLacks) {
   const Files files;
   files.expect_nothing_written(files.command({}, "a100", "e4m3"), 2, "a100 multiplies no e4m3, expected fp16, bf16 or tf32");
   files.expect_nothing_written(files.command({}, "h100", "fp32"), 2, "tensor cores multiply no fp32 here");

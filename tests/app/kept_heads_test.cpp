@@ -105,7 +105,7 @@ TEST_F(HeadsOnDisk, CachesInFewerBitsToo) {
   EXPECT_FALSE(kept_.find(e, KvRange{2, 4}));
 }
 
-TEST_F(HeadsOnDisk, WhatWasFoundBeforeAStopIsKept) {
+TEST_F(HeadsOnDisk, RowsFoundBeforeAStopAreKept) {
   int found = 0;
   EXPECT_THROW(compute_heads(question(&kept_), CallFiles(file), {.cancelled = [&] { return found == 2; }, .threads = 1},
                              [&](const HeadRow&) { ++found; }),

@@ -129,7 +129,7 @@ TEST_F(LoadedOutput, TensorsGoByTheirNames) {
   EXPECT_THAT(refusal_of(example, 0, 0), HasSubstr("no tensor called o"));
 }
 
-TEST_F(LoadedOutput, WhatDoesNotFitIsRefusedInASentence) {
+TEST_F(LoadedOutput, MisfitsAreRefusedInASentence) {
   const auto file = [&](const std::string& shape, int count) {
     return scratch_.write("o.safetensors", one_tensor("o", shape, count));
   };

@@ -232,7 +232,7 @@ TEST(MasksCommand, MasksThatAreNotUsedAreNamed) {
   EXPECT_THAT(attoscope(with(named, {"--mask-file", file + ":attn_mask:drop"})).out, Not(HasSubstr(said)));
 }
 
-TEST(MasksCommand, WhatIsARuleIsSaid) {
+TEST(MasksCommand, RulesAreNamed) {
   const Call call(1, 2, 16, 8);
   const Keeps causal = [](int, int, int i, int j) { return j <= i; };
   call.output(causal);
@@ -269,7 +269,7 @@ TEST(MasksCommand, DocumentsHaveFiniteNumbers) {
   }
 }
 
-TEST(MasksCommand, WhatDoesNotFitGetsASentence) {
+TEST(MasksCommand, MisfitsGetASentence) {
   const Call call(8, 1, 8, 8);
   call.output([](int, int, int, int) { return true; });
   const auto refused = [&](const std::string& file, const std::string& sentence) {

@@ -54,7 +54,7 @@ TEST(PointCache, PointsOfAnotherArithmeticAreNotKnown) {
   EXPECT_EQ(PointCache(own.directory()).find(e)->golden_rms, 0) << "an earlier version finds its own points";
 }
 
-TEST(PointCache, WhatAGpuRoundsByItselfIsNotKept) {
+TEST(PointCache, PointsOfAGpusOwnRoundingAreNotKept) {
   const OwnCache own;
   PointCache cache(own.directory());
   for (Method Experiment::* const method : {&Experiment::a, &Experiment::b}) {

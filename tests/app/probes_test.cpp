@@ -85,7 +85,7 @@ TEST(Probes, AllThatWerePromisedAreThere) {
     EXPECT_TRUE(names.contains(name)) << name;
 }
 
-TEST(Probes, WhatTheySayIsTrue) {
+TEST(Probes, SayTrueSentences) {
   for (const Probe& p : probes()) {
     SCOPED_TRACE(p.name);
     const Result result = answer_to(p);

@@ -430,7 +430,7 @@ TEST(SavedCall, FlashInfersPagedCallIsJudgedByItsNamesAlone) {
 }
 
 /// Gradients of paged keys and meaningless values are refused with a sentence.
-TEST(SavedCall, WhatCannotBeUsedGetsASentence) {
+TEST(SavedCall, UnusableCallsGetASentence) {
   const TemporaryDirectory scratch;
   const auto refused = [&](const char* name, const std::string& pickled, const std::string& says) {
     SavedDict call = Batched({}, 5, 5).saved();

@@ -99,7 +99,7 @@ TEST(SessionStore, UndoAcrossAnOpenedFileFindsTheEarlierFileAgain) {
   EXPECT_EQ(open.store.files(second).file, open.folder / "second.json");
 }
 
-TEST(SessionStore, WhatAnotherWindowSavedIsKeptBesideAndSaidOnce) {
+TEST(SessionStore, AnotherWindowsSessionIsKeptBesideAndSaidOnce) {
   OpenSession open;
   const std::string file = open.folder / "shared.json";
   open.store.save(open.session, file);
@@ -120,7 +120,7 @@ TEST(SessionStore, SavingOverSomeOtherFileKeepsThat) {
   EXPECT_EQ(read(poem), open.session);
 }
 
-TEST(SessionStore, WhatWasNotUnderstoodIsNotLostBySaving) {
+TEST(SessionStore, UnknownKeysAreNotLostBySaving) {
   OpenSession open;
   const std::string text = R"({"schema":"attoscope.session/3","experiment":{"problem":{"n":40}},"orbits":3})";
   const std::string file = open.folder.write("newer.json", text);
@@ -233,7 +233,7 @@ TEST(Autosave, OfTooManyTheOldestIsTakenAndNoneThatIsInUse) {
   EXPECT_EQ(Autosave(folder / "s.json", true).file(), freed);
 }
 
-TEST(LastSession, WhatCannotBeCopiedAsideStays) {
+TEST(LastSession, AFileThatCannotBeCopiedAsideStays) {
   const TemporaryDirectory folder;
   const std::string precious = R"({"schema": "attoscope.session/2", "precious": ")" + std::string(5000, 'p') + "\"}",
                     file = folder.write("session.json", precious);
@@ -351,7 +351,7 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
     EXPECT_EQ(file.path().filename().string().find(".part-"), std::string::npos) << "leftovers of killed processes are removed";
 }
 
-TEST(Files, WhatTheLivingWriteIsLeftAlone) {
+TEST(Files, FilesOfLivingProcessesAreLeftAlone) {
   const TemporaryDirectory scratch;
   const std::string mine = scratch.write("s.json.part-" + std::to_string(getpid()) + "-0", "x");
   const std::string strange = scratch.write("s.json.part-x", "x"), other = scratch.write("t.json.part-1999999999-0", "x");
@@ -385,7 +385,7 @@ TEST(Files, ACopyThatDoesNotFitIsNotLeft) {
   }
 }
 
-TEST(Files, WhatIsWrittenSweepsUpWhatTheDeadLeft) {
+TEST(Files, AWrittenFileRemovesTheRestsOfDeadProcesses) {
   const TemporaryDirectory scratch;
   scratch.write("s.json.part-1999999999-3", "x");
   write_file(scratch / "s.json", "new");

@@ -225,7 +225,7 @@ TEST(Session, EveryKindOfWrongValueIsNamed) {
   for (const auto& [members, remark] : wrong) EXPECT_THAT(remarks_on(members), ElementsAre(HasSubstr(remark))) << members;
 }
 
-TEST(Session, WhatIsNoSessionIsRefused) {
+TEST(Session, OtherTextsAreRefused) {
   const std::pair<const char*, const char*> bad[] = {
       {"", "is not JSON"},
       {"hello", "is not JSON"},
@@ -260,7 +260,7 @@ TEST(Session, ALaterProgramsSessionOpensAsFarAsItIsUnderstood) {
           HasSubstr("view.theme is '\"neon\"'"), "dreams is not a known key"));
 }
 
-TEST(Session, WhatIsNoPinIsLeftOutAndTheOthersStay) {
+TEST(Session, BadPinsAreLeftOutAndTheOthersStay) {
   std::vector<std::string> remarks;
   const Session s =
       parse_session(R"({"schema":"attoscope.session/1","pins":[{"name":"x"},null,"y",{"name":"z","a_max":"big"}]})", remarks);

@@ -50,13 +50,13 @@ std::string changed(std::string bytes, Dice& dice) {
 
 class Fuzzed : public ::testing::TestWithParam<Loader> {};
 
-TEST_P(Fuzzed, WhatTheProgramMakesIsRead) {
+TEST_P(Fuzzed, FilesOfTheProgramAreRead) {
   const std::vector<std::string> seeds = GetParam().seeds();
   EXPECT_FALSE(seeds.empty());
   for (std::size_t i = 0; i < seeds.size(); ++i) EXPECT_NO_THROW(GetParam().load(seeds[i])) << "seed " << i;
 }
 
-TEST_P(Fuzzed, WhatWasFoundOnceIsHarmless) {
+TEST_P(Fuzzed, FormerFindsAreHarmless) {
   for (const auto& [name, bytes] : found_for(GetParam().name)) EXPECT_NO_THROW(GetParam().load(bytes)) << name;
 }
 

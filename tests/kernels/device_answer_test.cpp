@@ -51,7 +51,7 @@ TEST(DeviceAnswer, ARefusedCompilationSaysByWhomAndWhatHelps) {
   EXPECT_THAT(why(CudaError::jit_compilation_disabled), HasSubstr("CUDA_DISABLE_PTX_JIT forbids that"));
 }
 
-TEST(DeviceAnswer, WhateverElseHappensIsToldInTheRuntimesWords) {
+TEST(DeviceAnswer, OtherErrorsAreToldInTheRuntimesWords) {
   EXPECT_EQ(why(CudaError::devices_unavailable),
             "NVIDIA GeForce GTX 1080 (compute capability 6.1) is busy, or kept for other programs: the runtime's words.");
   EXPECT_EQ(why(static_cast<CudaError>(999)),

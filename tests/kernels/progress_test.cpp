@@ -52,7 +52,7 @@ TEST(Progress, ComesToOneInManySteps) {
 
 TEST(Progress, OfOneBlockComesToOne) { EXPECT_EQ(std::ranges::max(shares_of(question(2))), 1); }
 
-TEST(Progress, WhatIsRememberedIsNoWork) {
+TEST(Progress, RememberedPartsAreNoWork) {
   ComputeCache cache;
   Experiment e = question(2048);
   shares_of(e, &cache);

@@ -54,7 +54,7 @@ TEST(Rules, RoundingsOfOnesOwnStay) {
   EXPECT_EQ(with_algorithm(crossed, Algorithm::flash4).precision, crossed.precision);
 }
 
-TEST(Rules, WhatIsNotEmulatedKeepsTheRoundingsForWhatComesAfterIt) {
+TEST(Rules, OtherKernelsKeepTheRoundingsForTheNextAlgorithm) {
   const Method rival = method(Algorithm::three_pass, "base_eager");
   const Method loaded = with_algorithm(rival, Algorithm::loaded);
   EXPECT_EQ(loaded.precision, rival.precision);

@@ -52,7 +52,7 @@ constexpr Outside outside_of_methods[] = {
     {"algorithm", "\"flash9\"", "three_pass, two_pass, flash1, flash2, flash4, split_kv, hardware or loaded"},
 };
 
-TEST(ExperimentFields, WhatAMethodMustNotHoldIsNamedInASessionAndLeftOut) {
+TEST(ExperimentFields, ForeignSettingsOfAMethodAreNamedInASessionAndLeftOut) {
   for (const auto& [key, value, expected] : outside_of_methods) {
     std::vector<std::string> remarks;
     EXPECT_EQ(read(std::string(R"({"b":{")") + key + "\":" + value + "}}", remarks), Session());
@@ -61,7 +61,7 @@ TEST(ExperimentFields, WhatAMethodMustNotHoldIsNamedInASessionAndLeftOut) {
   }
 }
 
-TEST(ExperimentFields, WhatAMethodMustNotHoldIsRefusedOnTheCommandLine) {
+TEST(ExperimentFields, ForeignSettingsOfAMethodAreRefusedOnTheCommandLine) {
   for (const auto& [key, quoted, expected] : outside_of_methods) {
     std::string value = quoted;
     std::erase(value, '"');

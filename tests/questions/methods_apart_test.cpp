@@ -117,7 +117,7 @@ TEST(MethodsApart, OtherTilesCannotBeCompared) {
   EXPECT_THAT(found(e).why_no_tile, ::testing::HasSubstr("other tiles"));
 }
 
-TEST(MethodsApart, WhatIsNotEmulatedHasNoTiles) {
+TEST(MethodsApart, OtherKernelsHaveNoTiles) {
   Experiment e = two_gpus();
   e.b.algorithm = Algorithm::loaded;
   e.loaded = {.file = "o.npy", .n = n, .d = d, .values = std::make_shared<const std::vector<double>>(n * d, 2.0)};

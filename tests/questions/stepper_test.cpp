@@ -331,7 +331,7 @@ TEST(Stepper, AddsAsATensorCoreDoes) {
     }
 }
 
-TEST(Stepper, WhatWasMadeIsWhatIsStored) {
+TEST(Stepper, MadeNumbersAreTheStoredOnes) {
   Dice dice(83);
   for (int i = 0; i < experiments(100); ++i) {
     const StepQuestion q = random_question(dice);

@@ -254,7 +254,7 @@ std::string refusal_of(const std::string& spec) {
   return sentence_of([&] { CallFiles(spec).inputs(0); });
 }
 
-TEST(TensorScales, WhatFitsNothingIsRefused) {
+TEST(TensorScales, ScalesThatFitNothingAreRefused) {
   const TemporaryDirectory scratch;
   EXPECT_THAT(
       refusal_of(call_of(scratch, {scale_of("k_scale", {3})})),
@@ -265,7 +265,7 @@ TEST(TensorScales, WhatFitsNothingIsRefused) {
   EXPECT_THAT(refusal_of(call_of(scratch, {scale_of("v_scale", {0})})), HasSubstr("has shape [0], expected that"));
 }
 
-TEST(TensorScales, WhatFitsTwiceIsAsked) {
+TEST(TensorScales, ScalesThatFitTwiceAreAskedFor) {
   const TemporaryDirectory scratch;
   const auto call = [&](const FileTensor& scale) {
     return scratch.write("x.safetensors", safetensors(alike("I8", "[4,4,16]", std::string(256, '\1'), {scale})));

@@ -179,7 +179,7 @@ TEST(Npy, FortranOrderOfHeads) {
   }
 }
 
-TEST(Npy, WhatIsWrittenIsReadBack) {
+TEST(Npy, WrittenFilesAreReadBack) {
   const TemporaryDirectory scratch;
   const std::vector<double> values{0.1, -0.0, INFINITY, 5e-324, 1e308, -7};
   write_file(scratch / "q.npy", npy_bytes(2, 3, values.data()));

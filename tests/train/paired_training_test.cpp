@@ -508,7 +508,7 @@ TEST(PairedTraining, ACancelledStepBeginsAnew) {
   }
 }
 
-TEST(PairedTraining, WhatAHeadSeesIsLookedAtWithoutATrace) {
+TEST(PairedTraining, InputsOfAHeadAreLookedAtWithoutATrace) {
   for (const TrainKind kind : {TrainKind::methods, TrainKind::replay}) {
     const TrainPlan plan = tiny_plan(kind);
     PairedTraining training = trained_pair(plan, 5);

@@ -202,7 +202,7 @@ TEST_F(LostCommand, TheReportAndTheJsonSayWhoTookOver) {
   EXPECT_THAT(shown(0), HasSubstr("\nThe GPU was lost. The CPU took over.\n"));
 }
 
-TEST_F(LostCommand, WhatFailsForGoodNamesTheCheckpointThatWasKept) {
+TEST_F(LostCommand, AFinalFailureNamesTheKeptCheckpoint) {
   const auto told = [&](int at_step) { return message_of<std::runtime_error>([&] { shown(at_step, out_of_memory()); }); };
   const std::string both = "The GPU was lost. The CPU could not take over: The CPU has no 7 bytes left to train with; ";
   EXPECT_EQ(told(0), both + "nothing was kept to go on from, expected --checkpoint FILE");

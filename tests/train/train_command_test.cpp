@@ -365,7 +365,7 @@ TEST_F(TrainCommand, ItsFilesAreWholeWheneverTheDiskIsFull) {
   expect_whole_whenever_full({"training", files, train}, experiments(16), dice);
 }
 
-TEST_F(TrainCommand, WhatWasTrainedIsShownThoughTheDiskIsFull) {
+TEST_F(TrainCommand, TheTrainingIsShownThoughTheDiskIsFull) {
   const std::vector<std::string> command = tiny({"--json", scratch_ / "t.json"});
   const FullDisk disk(100);
   const Outcome outcome = attoscope(command);

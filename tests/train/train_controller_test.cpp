@@ -362,7 +362,7 @@ TEST_F(TrainControl, SavesAndOpensCheckpoints) {
   EXPECT_THAT(controller->view().progress.remark, HasSubstr("text.txt has changed"));
 }
 
-TEST_F(TrainControl, WhatWasTrainedIsOfferedToTheNextWindow) {
+TEST_F(TrainControl, ATrainingIsOfferedToTheNextWindow) {
   EXPECT_THAT(controller->view().progress.left_over, IsEmpty());
   for (int i = 0; i < 3; ++i) after(Act::one_step);
   open();

@@ -109,7 +109,7 @@ TEST(Corpus, SpacedBatchesGoThroughTheWholeText) {
   }
 }
 
-TEST(Corpus, WhatIsHeldOutIsTheEnd) {
+TEST(Corpus, TheHeldOutPartIsTheEnd) {
   TrainPlan plan;
   plan.text.corpus = corpus_of(some_text(2000), "t");
   const std::vector<std::uint16_t>& text = plan.text.corpus->text;
@@ -268,7 +268,7 @@ struct ProductWatch : plain::Device<float> {
   int products = 0, strangers = 0;
 };
 
-TEST(MixedPrecision, WhatEntersAProductIsInD) {
+TEST(MixedPrecision, OperandsOfProductsAreInD) {
   TrainMethod exact_heads = eager_in(bf16);
   exact_heads.exact = {{1, -1}};
   for (const TrainMethod& method : {eager_in(bf16), exact_heads, small_tiled(fp16, Algorithm::three_pass, "base_floor")}) {

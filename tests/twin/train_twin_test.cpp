@@ -69,7 +69,7 @@ TEST_F(TrainTwin, ProductsOfEverySizeAroundATile) {
 }
 
 /// A sum that is -0 stays -0, although slabs of k are filled up.
-TEST_F(TrainTwin, WhatFillsASlabChangesNoSum) {
+TEST_F(TrainTwin, TheFillOfASlabChangesNoSum) {
   for (const int wanted_blocks : {always, never}) {
     const auto twin = on_host_device(1, 3000, wanted_blocks);
     const std::vector<float> a(3, -1e-30f), b(3, 1e-30f);
