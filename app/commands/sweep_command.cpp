@@ -265,6 +265,21 @@ struct Answered {
   std::string note;  ///< for the report: points from the cache, and failures to keep them
 };
 
+/// Number of the points of --shard.
+std::size_t points_of_shard(const SweepArguments& x, const Sweep& sweep) {
+  const auto [shard, shards] = shard_of(x.shard);
+  const std::size_t all = point_count(sweep);
+  return all / shards + (shard < all % shards);
+}
+
+/// Throws if the figure would be drawn from `points`, a part of the sweep's.
+void check_whole_figure(const SweepArguments& x, const Sweep& sweep, std::size_t points) {
+  const std::size_t all = point_count(sweep);
+  if (!x.figure.empty() && points < all)
+    refuse("--figure", x.figure,
+           fmt::format("tables alone: a figure needs all {} of the sweep, and here are {}", counted(all, "point"), points));
+}
+
 /// Computes the sweep; empty on ranks other than the root.
 std::optional<Answered> computed(const SweepArguments& x, const Streams& streams, Ranks& ranks) {
   Answered answered;
@@ -274,12 +289,13 @@ std::optional<Answered> computed(const SweepArguments& x, const Streams& streams
     answered.sweep = sweep_of(x, about);
     tell(about.unread, streams);
     answered.sweep.heads = used_heads(answered.sweep.over, answered.sweep.base);
+    check_whole_figure(x, answered.sweep, points_of_shard(x, answered.sweep));
     tell_changed(changed_of(x, answered.sweep, std::move(about.changed)), x.strict, streams);
     prepare_gpus(x.device, streams);
   };
   if (!ranks.agree(prepare)) return std::nullopt;
   const auto [shard, shards] = shard_of(x.shard);
-  const std::size_t all = point_count(answered.sweep), mine = all / shards + (shard < all % shards);
+  const std::size_t mine = points_of_shard(x, answered.sweep);
   PointCache cache(x.no_cache ? "" : default_point_cache());
   const Interrupts interrupts;
   CountedPoints progress(ranks.is_root() ? streams.terminal : nullptr, mine);
@@ -383,8 +399,15 @@ std::string failure_of(const std::vector<SweepAnswer>& answers) {
                      counted(answers.size(), "point"), first->error);
 }
 
+/// Says on stderr that the tables of files hold a part of the sweep's points: only the printed one has the note.
+void tell_part(const SweepArguments& x, const Answered& answered, const Streams& streams) {
+  const std::size_t found = answered.answers.size(), all = point_count(answered.sweep);
+  if (found < all && !(x.csv + x.json + x.markdown + x.latex).empty())
+    tell({fmt::format("the tables hold {} of {} of the sweep", found, counted(all, "point"))}, streams);
+}
+
 /// Writes the outputs, but no figure if a point failed. Throws after that if one failed or there is no picture.
-void write(const SweepArguments& x, const Answered& answered, std::ostream& out) {
+void write(const SweepArguments& x, const Answered& answered, const Streams& streams) {
   const Sweep& sweep = answered.sweep;
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answered.answers);
   const Table shown = rows_table(sweep, sweep.measure, table);
@@ -402,7 +425,8 @@ void write(const SweepArguments& x, const Answered& answered, std::ostream& out)
        {x.json, [&] { return json_of(answered, table); }},
        {x.markdown, [&] { return markdown_text(shown); }},
        {x.latex, [&] { return latex_text(shown); }}},
-      [&] { return plain_text(shown) + answered.note + "\n"; }, out);
+      [&] { return plain_text(shown) + answered.note + "\n"; }, streams.out);
+  tell_part(x, answered, streams);
   if (!wrong.empty()) throw std::runtime_error(wrong);
 }
 
@@ -428,6 +452,7 @@ Answered merged(const SweepArguments& x) {
                                   " beside --merge: the sweep is the directories', expected outputs and --measure alone");
   Answered all = merged(x.merge);
   check_heat_map(x, all.sweep);
+  check_whole_figure(x, all.sweep, all.answers.size());
   if (x.measure) all.sweep.measure = parse_measure(*x.measure);
   if (is_of_backward(all.sweep.measure) && !has_backward(all.sweep))
     refuse("--measure", all.sweep.measure.name, "one of the output: the merged sweep has no backward pass");
@@ -439,9 +464,9 @@ Answered merged(const SweepArguments& x) {
 void run_sweep(const SweepArguments& x, const Streams& streams) {
   spread_of(x), typed_style(x.style);
   check_places(x, streams);
-  if (!x.merge.empty()) return write(x, merged(x), streams.out);
+  if (!x.merge.empty()) return write(x, merged(x), streams);
   Ranks ranks;
-  if (const std::optional<Answered> answered = computed(x, streams, ranks)) write(x, *answered, streams.out);
+  if (const std::optional<Answered> answered = computed(x, streams, ranks)) write(x, *answered, streams);
 }
 
 void declare(OptionList& c, SweepArguments& x) {

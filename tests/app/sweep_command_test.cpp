@@ -119,6 +119,21 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   expect_refused(with(merge, {"--n", "64"}), 2, "options of an experiment beside --merge");
 }
 
+TEST(SweepCommand, AFigureNeedsAllPointsAndTablesOfAPartSaySo) {
+  const TemporaryDirectory scratch;
+  const std::string part = scratch / "part", figure = scratch / "f.svg";
+  const std::vector<std::string> shard = with(small_command, words("--no-cache --shard 1/2"));
+  const std::string refused = "expected tables alone: a figure needs all 6 points of the sweep, and here are 3";
+  expect_refused(with(shard, {"--figure", figure, "--out", part}), 2, refused);
+  EXPECT_FALSE(std::filesystem::exists(part));
+  EXPECT_THAT(attoscope(with(shard, {"--out", part})).err, IsEmpty());
+  expect_refused({"sweep", "--merge", part, "--figure", figure, "--csv", scratch / "t.csv"}, 2, refused);
+  EXPECT_FALSE(std::filesystem::exists(scratch / "t.csv"));
+  const Outcome merged = attoscope({"sweep", "--merge", part, "--csv", "-"});
+  EXPECT_EQ(merged.code, 0);
+  EXPECT_EQ(merged.err, "attoscope: the tables hold 3 of 6 points of the sweep\n");
+}
+
 TEST(SweepCommand, EqualPointsThatHoldANaNMerge) {
   const TemporaryDirectory scratch;
   const std::string part = scratch / "part";
