@@ -32,8 +32,9 @@ int busiest_row(const Result& r) {
 LseError lse_error(const std::vector<double>& golden, const std::vector<double>& lse, bool base_2) {
   LseError e;
   std::int64_t rows = 0;
+  constexpr double none = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < lse.size(); ++i) {
-    if (!std::isfinite(golden[i])) continue;
+    if (golden[i] == none && lse[i] == none) continue;  // a row without keys
     const double off = (base_2 ? lse[i] * std::numbers::ln2 : lse[i]) - golden[i];
     if (!std::isfinite(off)) {
       ++e.nonfinite;
@@ -41,7 +42,9 @@ LseError lse_error(const std::vector<double>& golden, const std::vector<double>&
     }
     ++rows, e.max_abs = std::max(e.max_abs, std::abs(off)), e.rms += off * off, e.bias += off;
   }
-  if (rows > 0) e.rms = std::sqrt(e.rms / static_cast<double>(rows)), e.bias /= static_cast<double>(rows);
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  if (rows == 0) return {.max_abs = unknown, .rms = unknown, .bias = unknown, .nonfinite = e.nonfinite};
+  e.rms = std::sqrt(e.rms / static_cast<double>(rows)), e.bias /= static_cast<double>(rows);
   return e;
 }
 

@@ -105,10 +105,10 @@ struct Result {
 /// if the map is empty.
 int busiest_row(const Result& result);
 
-/// Error of a log-sum-exp, natural, over the rows with a finite golden one.
+/// Error of a log-sum-exp, natural, over the rows in which it is finite; NaN without such a row.
 struct LseError {
   double max_abs = 0, rms = 0, bias = 0;
-  std::int64_t nonfinite = 0;  ///< rows left out: the method's log-sum-exp is not finite
+  std::int64_t nonfinite = 0;  ///< rows left out: golden's or the method's is not finite; rows without keys do not count
 };
 /// `base_2`: `lse` is in base 2.
 LseError lse_error(const std::vector<double>& golden, const std::vector<double>& lse, bool base_2);

@@ -13,6 +13,7 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/deviation/meter.h"
 #include "kernels/deviation/sorting.h"
+#include "kernels/experiment/result.h"
 #include "tests/support/support.h"
 
 namespace attoscope {
@@ -170,6 +171,16 @@ TEST(Deviation, OfNothingFiniteIsNotANumber) {
   EXPECT_EQ(d.nonfinite, 2);
   for (const double x : {d.max_abs, d.mean_abs, d.rms, d.std, d.bias, d.rel_rms, d.cosine, d.wasserstein, d.max_ulp})
     EXPECT_TRUE(std::isnan(x)) << x;
+}
+
+TEST(LogSumExp, CountsRowsWithoutAFiniteErrorExceptThoseWithoutKeys) {
+  const LseError some = lse_error({1, NAN, infinity, 2, -infinity, -infinity}, {1.5, 1, 1, NAN, -infinity, 3}, false);
+  EXPECT_EQ(some.nonfinite, 4);
+  EXPECT_EQ(some.max_abs, 0.5);
+  EXPECT_EQ(some.bias, 0.5);
+  const LseError none = lse_error({NAN, NAN}, {NAN, 0}, false);
+  EXPECT_EQ(none.nonfinite, 2);
+  for (const double x : {none.max_abs, none.rms, none.bias}) EXPECT_TRUE(std::isnan(x)) << x;
 }
 
 /// Deviation by its definitions, in one loop in long double, for finite matrices.
