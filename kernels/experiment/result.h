@@ -81,8 +81,8 @@ struct Result {
   std::shared_ptr<const Tensors> inputs;  ///< Q, K, V as rounded for all methods
   std::shared_ptr<const Matrix> golden;
   Matrix a, b;
-  /// The log-sum-exp of each row: natural for golden; for a and b in the base that they store. Empty if computed on a GPU, or
-  /// by a method that is not emulated.
+  /// The log-sum-exp of each row: natural for golden; for a and b in the base that they store. Empty for a
+  /// method that is not emulated.
   std::vector<double> golden_lse, a_lse, b_lse;
   std::shared_ptr<const DeviceMatrices> on_device;  ///< the same matrices on a GPU; null: computed on the CPU
   double golden_rms = 0;
