@@ -80,7 +80,7 @@ Repeats over_of(const SweepArguments& x) {
 Experiment varied_experiment(ExperimentOptions options, const std::vector<Axis>& axes, SessionRemarks& about) {
   const auto varied = std::ranges::find(axes, "n", &Axis::key);
   if (varied == axes.end() || options.find("traced_row") == nullptr) return experiment_of(options, &about);
-  const std::string row = options.typed.extract("traced_row").mapped();
+  const std::string row = std::exchange(options.typed["traced_row"], "-1");
   Experiment base = experiment_of(options, &about);
   for (const std::string& n : varied->values) {
     Experiment e = base;

@@ -310,6 +310,13 @@ ExperimentOptions without_head_numbers(ExperimentOptions x) {
   return x;
 }
 
+/// Says which row is traced if the session's is none of the problem's, which may have fewer rows by now.
+static void tell_traced_row(const std::string& session, const Problem& p, SessionRemarks& about) {
+  if (p.traced_row >= -p.n && p.traced_row < p.n) return;
+  about.unread.push_back(session + ": experiment.problem.traced_row is '" + std::to_string(p.traced_row) + "', expected " +
+                         whole_range_text(-p.n, p.n - 1) + "; row " + std::to_string(traced_row(p)) + " is traced");
+}
+
 /// The initial experiment: of --preset, of --session, or the default.
 static Experiment first_experiment(const ExperimentOptions& x, SessionRemarks& about) {
   if (x.session && x.preset) refuse("--preset", *x.preset, "either it or --session");
@@ -335,6 +342,7 @@ Experiment experiment_of(const ExperimentOptions& typed, SessionRemarks* about) 
   load_kernel(e, x);
   set_gradient_files(e, x);
   if (const auto* t = x.find("traced_row")) e.problem.traced_row = row_of(*t, e.problem.n);
+  if (x.session) tell_traced_row(*x.session, e.problem, remarks);
   validate(e);
   return e;
 }

@@ -107,6 +107,21 @@ TEST(RunOptions, ANewerSessionIsComputedAsFarAsItIsUnderstood) {
   }
 }
 
+TEST(RunOptions, ATracedRowOfASessionBeyondItsRowsIsNamed) {
+  const TemporaryDirectory scratch;
+  const std::string session =
+      scratch.write("s.json", R"({"schema":"attoscope.session/1","experiment":{"problem":{"n":64,"d":8,"traced_row":40}}})");
+  const std::vector<std::string> run{"run", "--session", session};
+  EXPECT_EQ(attoscope(run).err, "");
+  EXPECT_EQ(attoscope(with(run, words("--n 32 --row 3"))).err, "");
+  EXPECT_EQ(attoscope(with({"sweep", "--session", session}, words("--n 32 --row 3 --vary n=16,32 --no-cache"))).err, "");
+  const Outcome o = attoscope(with(run, words("--n 32 --json -")));
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.err, "attoscope: " + session +
+                       ": experiment.problem.traced_row is '40', expected a whole number from -32 to 31; row 31 is traced\n");
+  EXPECT_EQ(nlohmann::json::parse(o.out)["trace"]["row"], 31);
+}
+
 TEST(RunOptions, AttributionIsPrintedAndWritten) {
   const Outcome table = small_run({"--policy", "eager", "--attribute"});
   ASSERT_EQ(table.code, 0) << table.err;
