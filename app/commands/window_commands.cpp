@@ -161,6 +161,7 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
   if (x.device) check_device("--device", *x.device);
 #ifdef ATTOSCOPE_GUI
   check_outputs({{"--out", x.out}}, streams.files);
+  if (!x.out.ends_with(".png")) refuse("--out", x.out, "a name that ends in .png");
   std::vector<std::string> remarks;
   ui::Session session = session_from(x.session, nullptr, remarks).session;
   if (x.device) session.device = *x.device;

@@ -215,6 +215,15 @@ TEST(CommandLine, SizesOfPictures) {
   }
 }
 
+#ifdef ATTOSCOPE_GUI
+TEST(CommandLine, ADrawnWindowIsAPng) {
+  const TemporaryDirectory scratch;
+  const std::string pdf = scratch / "o.pdf";
+  expect_refused({"render", "--out", pdf}, 2, "--out is '" + pdf + "', expected a name that ends in .png");
+  EXPECT_EQ(scratch.count(), 0);
+}
+#endif
+
 TEST(CommandLine, ABrokenStreamIsAnError) {
   std::ostringstream out, err;
   out.setstate(std::ios::badbit);
