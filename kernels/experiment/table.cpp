@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "kernels/experiment/csv_text.h"
 
@@ -66,7 +65,6 @@ const std::string& title_of(const ColumnHeading& heading) { return heading.title
 std::string text_of(const ColumnHeading& heading, const TableCell& cell) {
   const auto* const number = std::get_if<double>(&cell);
   if (number == nullptr || heading.digits == 0) return file_text(cell);
-  if (std::isnan(*number)) return "nan";
   return shortest(*number, std::chars_format::general, heading.digits);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -26,10 +27,13 @@ std::optional<T> to_number(std::string_view text, Base... base) {
   return value;
 }
 
-/// The shortest text that reads back as x, or x in a form of std::to_chars; for an integer all digits, optionally in a base.
+/// The shortest text that reads back as x, or x in a form of std::to_chars; for an integer all digits, optionally in a base;
+/// for NaN of either sign "nan".
 template <class T, class... Form>
   requires std::integral<T> || std::floating_point<T>
 std::string shortest(T x, Form... form) {
+  if constexpr (std::floating_point<T>)
+    if (std::isnan(x)) return "nan";
   char buffer[72];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, form...).ptr};
 }

@@ -18,7 +18,7 @@ struct Row {
 };
 
 Table small() {
-  const std::vector<Row> rows{{"a, b", 8, 0.125}, {"c|_%", -16, 1234.5678}, {"d", 0, std::nan("")}};
+  const std::vector<Row> rows{{"a, b", 8, 0.125}, {"c|_%", -16, 1234.5678}, {"d", 0, -std::nan("")}};
   const std::vector<TableColumn<Row>> columns{
       table_column<Row>({.key = "name"}, &Row::name), table_column<Row>({.key = "keys", .shown = ColumnFor::files}, &Row::keys),
       table_column<Row>({.key = "max_error", .title = "max error", .digits = 3}, &Row::error),
