@@ -85,7 +85,8 @@ Settings settings(Scalings& s) {
       Setting{"smoothed", &s.smoothed}
           .explained("means rounded to", "the rounding of means, and of Q, K and V minus their means or rotated",
                      "The rounding of the means, of tensors minus their means, of rotated tensors and of mean . K.")
-          .with_option("--smoothed", "exact"),
+          .with_option("--smoothed", "exact")
+          .where([](const Method& of) { return of.scaling.smooths(); }),
   };
 }
 

@@ -78,13 +78,14 @@ TEST(RunOptions, ThoseOfAnInputThatIsNotNamedAreRefused) {
 }
 
 TEST(RunOptions, ThoseThatChangeNothingAreNamed) {
-  for (const char* const options : {"--splits 4", "--tau 4", "--exp2-degree 3"}) {
+  for (const char* const options : {"--splits 4", "--tau 4", "--exp2-degree 3", "--smoothed bf16"}) {
     const Outcome o = small_run(words(options));
     EXPECT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(o.err, "attoscope: " + words(options)[0] + " changes nothing: a does not use it with its other settings\n");
   }
   for (const char* const options :
-       {"--algorithm split_kv --splits 4", "--algorithm flash4 --tau 4", "--exponential exp2 --exp2-degree 3"})
+       {"--algorithm split_kv --splits 4", "--algorithm flash4 --set a.tau=4", "--exponential exp2 --exp2-degree 3",
+        "--smooth-k --smoothed bf16", "--order interleaved --set a.sum_lanes=4"})
     EXPECT_EQ(small_run(words(options)).err, "");
   EXPECT_EQ(small_run(words("--set b.merge=sigmoid --set a.sum_lanes=4 --set a.O=fp32")).err,
             "attoscope: --set b.merge changes nothing: b does not use it with its other settings\n"
