@@ -11,6 +11,7 @@
 #include "kernels/arithmetic/quoted.h"
 #include "kernels/deviation/deviation.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
 #include "kernels/parallel/parallel.h"
 #include "kernels/tensor_core/products.h"
@@ -89,6 +90,8 @@ std::string hardware_reason(const Problem& problem, const Format& format, const 
   if (problem.sink) return "The hardware kernel supports no sink logit.";
   if (problem.softcap != 0) return "The hardware kernel supports no soft-capping.";
   if (problem.alibi != 0) return "The hardware kernel supports no ALiBi.";
+  if (const Rounding& output = method.precision[Step::output]; output.kind != Rounding::Kind::exact && output.stochastic)
+    return takes("outputs rounded to nearest", "this one", rounding_text(output));
   return {};
 }
 
@@ -156,16 +159,20 @@ HardwareLaunch hardware_launch(const Problem& problem, const Format& format, con
           .tile = {method.block_q, method.block_k}};
 }
 
+double rounded_output(const Method& method, const Format& main, float x) {
+  const Rounding& output = method.precision[Step::output];
+  return output.kind == Rounding::Kind::exact ? x : round(format_of(output, main), static_cast<double>(x));
+}
+
 HardwareRun run_hardware(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                          const std::vector<int>& rows, int device, const StopSign& stop) {
   gpu_code().load({device}, hardware_code(format));
   const std::vector<std::vector<float>> runs =
       hardware_outputs(hardware_launch(problem, format, method, inputs, rows, stop), 2, device, stop);
-  const bool rounds = method.precision[Step::output].kind != Rounding::Kind::exact;
   HardwareRun run{.output = {static_cast<int>(rows.size()), problem.d, zeros<double>(runs[0].size(), stop)}};
   each_element(runs[0].size(), stop, [&](std::size_t i) {
     const float x = runs[0][i], again = runs[1][i];
-    run.output.values[i] = rounds ? round(format, x) : x;
+    run.output.values[i] = rounded_output(method, format, x);
     if (bit_as<std::uint32_t>(x) == bit_as<std::uint32_t>(again) || (x != x && again != again)) return;
     ++run.changed;
     run.run_to_run_ulp = std::max(run.run_to_run_ulp, static_cast<double>(std::abs(position(x) - position(again))));

@@ -42,10 +42,13 @@ Method emulation_of(const Method& hardware, Accumulator sums = Accumulator::fma)
 
 /// Output of the kernel, and its difference from a second run.
 struct HardwareRun {
-  Matrix output;              ///< rounded to the main format if the method rounds its output, else fp32
+  Matrix output;              ///< of `rounded_output`
   std::int64_t changed = 0;   ///< number of elements with other bits in the second run
   double run_to_run_ulp = 0;  ///< max difference of the two runs, in ulps of fp32
 };
+
+/// The number that `method` gives for x of the kernel, which is fp32: rounded as the method's output step says.
+double rounded_output(const Method& method, const Format& main, float x);
 
 /// Loader of the kernels for inputs of this format; fp16's if the method does not take the format.
 LoadCode* hardware_code(const Format& format);

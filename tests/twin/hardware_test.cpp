@@ -398,6 +398,8 @@ TEST(Reason, OneSentenceForWhatTheKernelDoesNotTake) {
   EXPECT_NE(reason([](Experiment& e) { e.problem.sink = 1; }), "");
   EXPECT_NE(reason([](Experiment& e) { e.problem.softcap = 1; }), "");
   EXPECT_NE(reason([](Experiment& e) { e.problem.alibi = 1; }), "");
+  EXPECT_EQ(reason([](Experiment& e) { e.a.precision[Step::output] = {.kind = Rounding::Kind::main, .stochastic = true}; }),
+            "The hardware kernel takes outputs rounded to nearest, and this one is main/stochastic.");
 }
 
 TEST(Reason, NamesTheGpuWhatItHasAndWhatIsNeeded) {
@@ -409,6 +411,19 @@ TEST(Reason, NamesTheGpuWhatItHasAndWhatIsNeeded) {
   EXPECT_EQ(reason(9, 0, e4m3), "");
   EXPECT_EQ(reason(7, 5, bf16), "The hardware method needs compute capability 8.0, and NVIDIA X has 7.5.");
   EXPECT_EQ(reason(8, 6, e4m3), "The hardware method needs compute capability 8.9 for e4m3, and NVIDIA X has 8.6.");
+}
+
+TEST(Output, IsRoundedAsTheMethodSays) {
+  Method m;
+  const float x = 1 + 0x1p-10F + 0x1p-20F;
+  const auto rounded = [&](const Rounding& output) {
+    m.precision[Step::output] = output;
+    return rounded_output(m, bf16, x);
+  };
+  EXPECT_EQ(rounded(exact), x);
+  EXPECT_EQ(rounded(to_main), 1);
+  EXPECT_EQ(rounded(to_format(fp16)), 1 + 0x1p-10);
+  EXPECT_EQ(rounded(to_format(fp32)), x);
 }
 
 TEST(Code, IsLoadedForEachFormatByItself) {
