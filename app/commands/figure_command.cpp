@@ -155,6 +155,13 @@ FigureStyle print_of(const FigureArguments& x) {
   return typed_style(x.style, style);
 }
 
+/// Throws if --plot is given beside a figure of the papers, which is no session.
+void refuse_plot_of_named(const FigureArguments& x) {
+  const auto named = named_figures();
+  if (!x.plot.empty() && std::ranges::find(named, x.what, &NamedFigure::name) != named.end())
+    refuse("--plot", x.plot, "it with a session: " + x.what + " is a named figure");
+}
+
 /// True if --plot is given or the bundle is of a plot of the window.
 bool asks_for_plot(const FigureArguments& x) {
   return !x.plot.empty() || bundle_is(x.what, [](const nlohmann::json& json) { return json.contains("plot"); });
@@ -163,6 +170,7 @@ bool asks_for_plot(const FigureArguments& x) {
 /// Computes the points that are not in the cache and writes the four files together. Without gnuplot it writes the three others
 /// and then throws.
 void draw_figure(const FigureArguments& x, const Streams& streams) {
+  refuse_plot_of_named(x);
 #ifdef ATTOSCOPE_GUI
   const auto tell = [&](const std::vector<std::string>& changed) { tell_changed(changed, x.strict, streams); };
   if (asks_for_plot(x)) return draw_plot(x, streams.out, tell);

@@ -52,13 +52,14 @@ Contents contents(const std::string& stem, const std::string& script_stem, const
   return c;
 }
 
+constexpr const char* bundle_endings = "ends in .pdf, .svg, .png, .tex or .zip";
+
 void check_bundle_name(const std::string& file) {
   if (is_zip(file)) return;
   try {
     picture_format(file);
   } catch (const std::invalid_argument&) {
-    throw std::invalid_argument(in_quotes(file) +
-                                " is no name of a figure, expected one that ends in .pdf, .svg, .png, .tex or .zip");
+    throw std::invalid_argument(in_quotes(file) + " is no name of a figure, expected one that " + bundle_endings);
   }
 }
 
@@ -115,6 +116,7 @@ std::vector<std::string> bundle_files(const std::string& file) {
 }
 
 void check_bundle_place(const std::string& option, const std::string& file) {
+  if (file.empty()) throw std::invalid_argument(option + " is missing, expected a name that " + bundle_endings);
   check_bundle_name(file);
   for (const std::string& each : bundle_files(file)) check_place(option, each);
 }

@@ -311,6 +311,9 @@ TEST_F(FigureCommand, WrongUsageIsOneSentence) {
   };
   refused(small_figure("figure-9", scratch_ / "f.pdf"), "figure 'figure-9' is unknown, expected format-difference");
   refused(small_figure("bias", scratch_ / "f.gif"), "ends in .pdf, .svg, .png, .tex or .zip");
+  refused({"figure", "bias"}, "--out is missing, expected a name that ends in .pdf, .svg, .png, .tex or .zip");
+  expect_refused({"figure", "bias", "--plot", "heat_map", "--out", scratch_ / "f.pdf"}, 2,
+                 "--plot is 'heat_map', expected it with a session: bias is a named figure");
   refused(small_figure("bias", "/dev/null/f.pdf"), "/dev/null/f");
   refused(small_figure("bias", scratch_ / "f.pdf", {"--policy", "base_ops"}), "a policy of Flash Attention");
   refused(small_figure("bias", scratch_ / "no/such/directory/f.pdf"), "no/such/directory");
