@@ -25,8 +25,10 @@ JudgedLse judged_lse(const RowNumbers& given, const JudgedOutput& output, int he
   return lse;
 }
 
+std::string wrong_lse(const CallLse& lse) { return "log-sum-exp is wrong" + (lse.slip ? ": " + lse.slip->text : "") + "."; }
+
 std::string verdict_of(const CallLse& lse) {
-  if (!lse.rounded()) return "The log-sum-exp is wrong" + (lse.slip ? ": " + lse.slip->text : "") + ".";
+  if (!lse.rounded()) return "The " + wrong_lse(lse);
   const std::string base = lse.base == LseBase::two ? "in base 2" : "natural";
   return "The log-sum-exp, " + base + ", is rounded" + (lse.worst.as.empty() ? "" : ", if " + lse.worst.as) + ".";
 }
@@ -129,7 +131,7 @@ std::array<std::string, 3> with_lse(std::array<std::string, 3> s, const CallLse&
     s[0] += " " + verdict_of(lse);
     return s;
   }
-  s[0] = rounded ? "Wrong: " + verdict_of(lse) + " The rest is rounded." : s[0] + " " + verdict_of(lse);
+  s[0] = rounded ? "Wrong: the " + wrong_lse(lse) + " The rest is rounded." : s[0] + " " + verdict_of(lse);
   s[1] = rounded ? lse_evidence(lse) : s[1] + " " + lse_evidence(lse);
   if (rounded)
     s[2] = lse.slip ? fmt::format("All wrong numbers{} fit that mistake: look for it in the kernel.",

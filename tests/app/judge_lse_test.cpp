@@ -112,7 +112,7 @@ TEST(JudgeLseCommand, AWrongOneIsSaid) {
   expect_holds(told, R"({"verdict": "wrong", "ok": false,
                          "lse": {"verdict": "wrong", "base": "e", "head": 4, "slip": {"kind": "base"}}})");
   EXPECT_THAT(told["sentences"][0].get<std::string>(),
-              AllOf(StartsWith("Wrong: The log-sum-exp is wrong: numbers of base 2 among natural ones"),
+              AllOf(StartsWith("Wrong: the log-sum-exp is wrong: numbers of base 2 among natural ones"),
                     HasSubstr("The rest is rounded.")));
   EXPECT_THAT(bytes_of_file(page), AllOf(HasSubstr("<h2>Log-sum-exp</h2>"), HasSubstr("numbers of base 2")));
   for (double& y : x) y = 0;
