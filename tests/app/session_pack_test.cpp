@@ -451,6 +451,9 @@ TEST(SessionPack, RefusesArchivesThatReachOutside) {
   EXPECT_THAT(refusal_of(zip_bytes({{"session.json", std::string(1 << 25, ' ')}})), HasSubstr("bytes, expected at most"));
   for (std::size_t length = 0; length < good.size(); length += 97)
     EXPECT_THAT(refusal_of(good.substr(0, length)), HasSubstr("bad.attoscope.zip")) << length;
+  const std::string wrong =
+      here.write("wrong.json", R"({"schema": "attoscope.session/1", "experiment": {"problem": {"n": 0}}})");
+  expect_refused({"pack", wrong}, 1, "n is '0', expected a whole number from 1 to 1048576; so the session is not packed");
   expect_refused({"pack", write_session(here, session), "--out", here / "s.zip"}, 2,
                  "expected a name that ends with .attoscope.zip");
 }
