@@ -200,7 +200,12 @@ void set_gradient_files(Experiment& e, const ExperimentOptions& x) {
   Backward& b = e.backward;
   if (const auto* t = x.find("do"); t != nullptr && *t != "normal" && *t != "ones") {
     b.d_o = OutputGradient::file;
-    b.d_o_file = of_option("--do", [&] { return read_gradient(*t, e.problem, false); });
+    try {
+      b.d_o_file = read_gradient(*t, e.problem, false);
+    } catch (const std::invalid_argument& error) {
+      const std::string wrong = error.what();
+      throw std::invalid_argument("--do: " + wrong + (wrong.ends_with(kernel_output_specs()) ? ", normal or ones" : ""));
+    }
   }
   if (const auto* t = x.find("dlse")) b.d_lse_file = of_option("--dlse", [&] { return read_gradient(*t, e.problem, true); });
 }

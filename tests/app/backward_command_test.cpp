@@ -252,6 +252,7 @@ TEST_F(BackwardCommand, SaysInOneSentenceWhatIsWrong) {
   refused({"--gradient-order", "buffers:0"}, 2, "--gradient-order is '0', expected a whole number from 1 to 1024");
   refused({"--gradient-order", "ascending:3"}, 2, "expected ascending, descending");
   refused({"--do", "nothing"}, 2, "--do: gradient 'nothing' is not understood, expected FILE.npy[:INDEX]");
+  refused({"--do", "nothing"}, 2, ", normal or ones\n");
   refused({"--do", scratch_ / "missing.npy"}, 1, "missing.npy");
   refused({"--do", small}, 1, "has shape [6, 10], expected [20, 8]");
   refused({"--do", small + ":4"}, 1, "expected");
