@@ -214,6 +214,9 @@ void set_gradient_files(Experiment& e, const ExperimentOptions& x) {
 void load_kernel(Experiment& e, const ExperimentOptions& x) {
   const std::string as = x.kernel_as.value_or("a");
   if (!x.kernel && x.kernel_as) throw std::invalid_argument("--kernel-as was not expected without --kernel");
+  if (!x.kernel && has_loaded(e) && e.loaded.file.empty())
+    throw std::invalid_argument("--kernel is missing, expected the file of the output that the algorithm loaded shows: " +
+                                kernel_output_specs());
   if (!x.kernel) return;
   if (as != "a" && as != "b") refuse("--kernel-as", as, "a or b");
   of_option("--kernel", [&] { return parse_kernel_output(*x.kernel); });

@@ -74,6 +74,7 @@ TEST(RunOptions, ThoseOfAnInputThatIsNotNamedAreRefused) {
   const std::string session = scratch.write("s.json", session_text(s));
   expect_refused({"run", "--session", session, "--alibi", "0.5,0.25"}, 2, "expected one number without --input");
   expect_refused({"run", "--session", session, "--layout", "nhd"}, 2, "--layout was not expected without --input");
+  expect_refused({"run", "--algorithm", "loaded"}, 2, "--kernel is missing, expected the file of the output");
   expect_refused({"run", "--kernel-as", "b"}, 2, "--kernel-as was not expected without --kernel");
 }
 
