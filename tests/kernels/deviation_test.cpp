@@ -173,7 +173,7 @@ TEST(Deviation, OfNothingFiniteIsNotANumber) {
     EXPECT_TRUE(std::isnan(x)) << x;
 }
 
-TEST(LogSumExp, CountsRowsWithoutAFiniteErrorExceptThoseWithoutKeys) {
+TEST(LogSumExpError, CountsRowsWithoutAFiniteErrorExceptThoseWithoutKeys) {
   const LseError some = lse_error({1, NAN, infinity, 2, -infinity, -infinity}, {1.5, 1, 1, NAN, -infinity, 3}, false);
   EXPECT_EQ(some.nonfinite, 4);
   EXPECT_EQ(some.max_abs, 0.5);
