@@ -151,7 +151,7 @@ TEST(Compute, CarriesTheQuestionAndTheDevice) {
   EXPECT_GT(bytes_needed(question(), 2), 333 * 40 * 8);
 }
 
-TEST(Memory, HasTheLimitOfItsContainer) {
+TEST(MemoryLimit, IsThatOfTheContainer) {
   const TemporaryDirectory cgroup;
   constexpr double none = std::numeric_limits<double>::infinity();
   EXPECT_EQ(memory_limit(cgroup / "nothing"), none);
