@@ -81,12 +81,14 @@ void refuse_without_effect(const FigureArguments& x, const std::string& name) {
 AskedFigure asked_for(const FigureArguments& x) {
   AskedFigure asked = is_bundle(x.what) ? parsed_bundle(x.what, parse_asked_figure) : AskedFigure{x.what, {}};
   ui::FigureSettings& s = asked.settings;
+  const ui::FigureSettings first = s;
   if (!x.policy.empty()) s.policy = x.policy;
   if (!x.policy.empty() && asked.plan) use_policy(*asked.plan, x.policy), asked.digests.clear();
   s.all_policies |= x.all_policies;
   if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, ui::most_figure_n);
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
   if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, ui::most_figure_seeds);
+  if (s != first) asked.digests.clear(), asked.points = 0;  // those of other experiments
   validate(asked);
   if (trains(asked) || runs_model(asked))
     refuse_settings_of_sweeps(x, asked);
@@ -127,6 +129,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   std::vector<std::string> remarks;
   Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
+  const std::uint64_t then = parsed_bundle(x.what, [&](const std::string& text) { return parse_points_digest(text, remarks); });
   if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
   style.print = typed_style(x.style, style.print);
   find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
@@ -141,8 +144,10 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   const auto answers = computed(x, app::point_count(sweep), "points", streams.terminal,
                                 [&](const FigureWork& work) { return complete_answers(sweep, sweep_options(work)); });
   const Figure figure = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, answers), style);
-  write_drawn(x.out, figure, sweep_reproduction(sweep, style, figure.caption));
+  const std::uint64_t now = points_digest(answers);
+  write_drawn(x.out, figure, sweep_reproduction(sweep, style, figure.caption, now));
   streams.out << figure.caption << "\n" << x.out << "\n";
+  if (changed.empty()) refuse_changed(x.what, changed_points(then, now), x.out);
 }
 
 /// Style of an earlier figure, or the default, changed by the typed options.
@@ -196,8 +201,7 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
   reproduction["print"] = style_json(style);
   write_drawn(x.out, in_style(made.figure, style), reproduction);
   streams.out << made.figure.caption << "\n" << x.out << "\n";
-  if (!made.changed.empty())
-    throw std::runtime_error(x.what + ": " + made.changed + "; " + x.out + " shows what was computed now");
+  refuse_changed(x.what, made.changed, x.out);
 }
 
 void declare(OptionList& c, FigureArguments& x) {

@@ -387,7 +387,8 @@ std::string stage_figure(StagedFiles& files, const SweepArguments& x, const Answ
   const auto table = sweep_table(sweep, sweep.measure, answered.answers);
   const SweepStyle style{usual_axes(*table, spread_of(x)), x.heat_map, typed_style(x.style)};
   const Figure figure = sweep_figure(sweep, *table, style);
-  return stage_unless_interrupted(files, x.figure, figure, sweep_reproduction(sweep, style, figure.caption));
+  return stage_unless_interrupted(files, x.figure, figure,
+                                  sweep_reproduction(sweep, style, figure.caption, points_digest(answered.answers)));
 }
 
 /// One sentence on points that could not be computed; "" if there are none.

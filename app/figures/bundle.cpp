@@ -154,6 +154,20 @@ void write_bundle(const std::string& file, const Figure& figure, const Json& rep
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 
+std::string changed_bits(const std::vector<std::string_view>& changed) {
+  if (changed.empty()) return "";
+  return "the bits of " + listed(changed, " and ") +
+         " are not those that the figure was first made of: its inputs, the program or the device have changed";
+}
+
+std::string changed_points(std::uint64_t then, std::uint64_t now) {
+  return then == 0 || then == now ? "" : changed_bits({"its points"});
+}
+
+void refuse_changed(const std::string& file, const std::string& changed, const std::string& out) {
+  if (!changed.empty()) throw std::runtime_error(file + ": " + changed + "; " + out + " shows what was computed now");
+}
+
 std::string read_bundle(const std::string& file) {
   return is_zip(file) ? zip_member(file, ".json", largest_bundle) : read_file(file, largest_bundle);
 }

@@ -1,7 +1,9 @@
 /// A figure's files: the picture, its data, its script, and the JSON that reproduces it.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/figures/figure.h"
@@ -61,6 +63,13 @@ void write_bundle(const std::string& file, const Figure& figure, const Json& rep
 
 /// The JSON of a bundle: FILE.json, or the .json in FILE.zip. Throws std::runtime_error in a sentence.
 std::string read_bundle(const std::string& file);
+
+/// A sentence on answers of a figure, such as "golden", whose bits are not those of its JSON's digests; "" without any.
+std::string changed_bits(const std::vector<std::string_view>& changed);
+/// `changed_bits` of the points of sweeps if their digest is not `then`; "" if `then` is 0: unknown.
+std::string changed_points(std::uint64_t then, std::uint64_t now);
+/// Throws std::runtime_error with such a sentence, unless it is "", on the figure that was drawn from `file` again as `out`.
+void refuse_changed(const std::string& file, const std::string& changed, const std::string& out);
 
 /// parse(read_bundle(file)); puts the file's name before the text of a std::runtime_error.
 template <class F>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/json/settings_json.h"
+#include "app/sweep/table.h"
 #include "app/train/train_seeds.h"
 #include "app/train/train_tables.h"
 #include "app/train/trained.h"
@@ -129,7 +130,10 @@ Json asked_json(const AskedFigure& asked) {
   else
     json.update(Json{{"policy", s.policy}, {"all_policies", s.all_policies}, {"n", s.n}, {"d", s.d}, {"seeds", s.seeds}});
   if (asked.plan_seeds > 0) json["plan_seeds"] = asked.plan_seeds;
-  if (asked.plan || !asked.digests.empty()) json["digests"] = digests_json(asked.digests);
+  if (asked.plan || !asked.digests.empty())
+    json["digests"] = digests_json(asked.digests);
+  else if (asked.points != 0)
+    json["digests"]["points"] = hex16(asked.points);
   return json;
 }
 
@@ -149,7 +153,10 @@ AskedFigure parse_asked_figure(const std::string& text) {
   std::vector<std::string> remarks;
   Settings all = settings(asked.settings);
   all.push_back({"figure", &asked.name});
-  all.push_back({"digests", list_of(asked.digests, most_runs)});
+  if (json.contains("digests") && json["digests"].is_object())
+    all.push_back({"digests", Settings{{"points", HexValue{&asked.points}}}});
+  else
+    all.push_back({"digests", list_of(asked.digests, most_runs)});
   if (json.contains("plan")) {
     TrainPlan& plan = asked.plan.emplace(default_train_plan());
     plan.with_exact = false;  // older figures have neither this key nor this run
@@ -213,15 +220,21 @@ SweepOptions sweep_options(const FigureWork& work) {
 
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work) {
   if (trains(asked)) return made_of_training(asked, work);
-  const auto answer = [&](const Sweep& sweep) { return complete_answers(sweep, sweep_options(work)); };
+  AskedFigure again = asked;
+  again.points = 0;
+  const auto answer = [&](const Sweep& sweep) {
+    std::vector<SweepAnswer> answers = complete_answers(sweep, sweep_options(work));
+    again.points = points_digest(answers, again.points);
+    return answers;
+  };
   const auto finished = [&] {
     if (work.finished) work.finished(false);
   };
   const FromModel* const model = model_of(asked);
   Figure figure = model != nullptr ? model->draw(asked.settings, {.cancelled = work.cancelled}, finished)
                                    : sweeps_of(asked)(asked.settings, answer);
-  Json json = reproduction(asked, figure);
-  return {std::move(figure), std::move(json), ""};
+  Json json = reproduction(again, figure);
+  return {std::move(figure), std::move(json), changed_points(asked.points, again.points)};
 }
 
 }  // namespace attoscope::app

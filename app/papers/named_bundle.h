@@ -31,6 +31,7 @@ struct AskedFigure {
   std::optional<TrainPlan> plan{};      ///< plan of a training; none: from the settings
   int plan_seeds = 0;                   ///< trainings of the plan at this many seeds, drawn as bands; 0: its own seed alone
   std::vector<WeightDigest> digests{};  ///< digests of the training when first drawn; empty: unknown
+  std::uint64_t points = 0;             ///< digest of the points of all sweeps when first drawn; 0: unknown
 
   friend bool operator==(const AskedFigure&, const AskedFigure&) = default;
 };
@@ -73,7 +74,7 @@ SweepOptions sweep_options(const FigureWork& work);
 struct MadeFigure {
   Figure figure;
   Json reproduction;
-  std::string changed;  ///< sentence on weights that differ from `AskedFigure::digests`; "" if none
+  std::string changed;  ///< sentence on digests that differ from those asked for; "" if none
 };
 /// Computes points that are not cached, or trains, and makes the figure.
 MadeFigure made_figure(const AskedFigure& asked, const FigureWork& work);

@@ -17,6 +17,7 @@
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/setting.h"
+#include "kernels/experiment/text.h"
 #include "ui/frame/panel_axes.h"
 #include "ui/words/sentences.h"
 
@@ -99,9 +100,10 @@ ui::SweepAxes usual_axes(const ui::SweepTable& t, ui::SeedSpread spread) {
   return axes;
 }
 
-Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption) {
+Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption, std::uint64_t points) {
   Json json = sweep_json(sweep);
   json["caption"] = caption;
+  json["digests"]["points"] = hex16(points);
   json["style"] = {{"spread", sweep_spread_names[static_cast<std::size_t>(style.axes.spread)]},
                    {"heat_map", style.heat_map},
                    {"log_x", style.axes.log_x},
@@ -122,6 +124,14 @@ SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& re
                   remarks);
   style.print = parse_figure_style(text, remarks);
   return style;
+}
+
+std::uint64_t parse_points_digest(std::string_view text, std::vector<std::string>& remarks) {
+  const nlohmann::json json = parse_json(text, 8);
+  std::uint64_t points = 0;
+  if (json.contains("digests"))
+    read_settings({{"digests", json["digests"]}}, "", {{"digests", Settings{{"points", HexValue{&points}}}}}, remarks);
+  return points;
 }
 
 Figure sweep_figure(const Sweep& sweep, const ui::SweepTable& table, const SweepStyle& style) {

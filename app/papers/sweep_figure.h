@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,10 +28,12 @@ struct SweepStyle {
 /// Axes of `sweep --figure`: logarithmic if numbers grow by factors.
 ui::SweepAxes usual_axes(const ui::SweepTable& table, ui::SeedSpread spread);
 
-/// The JSON that reproduces the figure: the sweep's JSON with the style.
-Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption);
+/// The JSON that reproduces the figure: the sweep's JSON with the style, and the `points_digest` of its answers.
+Json sweep_reproduction(const Sweep& sweep, const SweepStyle& style, const std::string& caption, std::uint64_t points);
 /// Parses the style in `sweep_reproduction`; `remarks` as in `parse_sweep`. Throws std::runtime_error if `text` is no JSON.
 SweepStyle parse_sweep_style(std::string_view text, std::vector<std::string>& remarks);
+/// Parses the digest of the points, likewise; 0: unknown.
+std::uint64_t parse_points_digest(std::string_view text, std::vector<std::string>& remarks);
 
 /// Settings that these experiments share, in words for the end of a caption.
 std::string experiment_words(std::span<const Experiment> experiments);

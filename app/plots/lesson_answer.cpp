@@ -7,6 +7,7 @@
 #include "app/sweep/runner.h"
 #include "app/sweep/sweep.h"
 #include "app/sweep/sweep_ledger.h"
+#include "app/sweep/table.h"
 #include "app/tensors/tensors.h"
 #include "app/words/numbers.h"
 #include "kernels/experiment/rules.h"
@@ -42,9 +43,11 @@ Sweep sweep_of(const ui::LessonQuestion& q) {
 
 void answer_sweep(ui::LessonAnswer& a, const Options& options) {
   SweepLedger ledger(sweep_of(a.question));
-  for (SweepAnswer& point : run_sweep(ledger.sweep(), {.cancelled = options.cancelled})) ledger.add(std::move(point));
+  const std::vector<SweepAnswer> answers = run_sweep(ledger.sweep(), {.cancelled = options.cancelled});
+  for (const SweepAnswer& point : answers) ledger.add(point);
   if (options.cancelled && options.cancelled()) throw Stopped();
   a.table = *ledger.table(ledger.sweep().measure, std::nullopt);
+  a.table.digest = points_digest(answers);
   if (!a.table.errors.empty()) a.problem = a.table.errors[0];
 }
 

@@ -18,13 +18,16 @@ PlotBundle parse_plot(const std::string& text, std::vector<std::string>& remarks
     throw std::runtime_error("session is missing, expected that of a plot");
   PlotBundle bundle;
   Digests digests;
-  read_settings(
-      json, "",
-      {{"plot", named(bundle.plot, ui::plot_names)},
-       {"digests", Settings{{"golden", HexValue{&digests.golden}}, {"a", HexValue{&digests.a}}, {"b", HexValue{&digests.b}}}},
-       {"steps", &bundle.steps, {0, max_train_steps}},
-       {"forked", &bundle.forked}},
-      remarks, {"schema", "version", "caption", "session"});
+  const Settings of_digests{{"golden", HexValue{&digests.golden}},
+                            {"a", HexValue{&digests.a}},
+                            {"b", HexValue{&digests.b}},
+                            {"points", HexValue{&bundle.points}}};
+  read_settings(json, "",
+                {{"plot", named(bundle.plot, ui::plot_names)},
+                 {"digests", of_digests},
+                 {"steps", &bundle.steps, {0, max_train_steps}},
+                 {"forked", &bundle.forked}},
+                remarks, {"schema", "version", "caption", "session"});
   if (json.contains("digests")) bundle.digests = digests;
   bundle.session = parse_session(json["session"].dump(), remarks);
   return bundle;

@@ -1,6 +1,7 @@
 /// Reads the JSON of a plot of the window; needs no window.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ struct PlotBundle {
   ui::Plot plot = ui::Plot::heat_map;
   ui::Session session;
   std::optional<Digests> digests;
-  int steps = 0;         ///< steps taken by a training; 0: all
-  std::string forked{};  ///< sentence on forks of the training, which cannot be reproduced; "" if none
+  std::uint64_t points = 0;  ///< digest of a sweep's points; 0: unknown
+  int steps = 0;             ///< steps taken by a training; 0: all
+  std::string forked{};      ///< sentence on forks of the training, which cannot be reproduced; "" if none
 };
 
 /// Parses a plot; lists invalid parts in `remarks`. Throws std::runtime_error in a sentence if the text is no plot.

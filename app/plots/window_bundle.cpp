@@ -81,9 +81,12 @@ std::string changed_digests(const Digests& then, const Digests& now) {
   if (then.golden != now.golden) changed.push_back("golden");
   if (then.a != now.a) changed.push_back("a");
   if (then.b != now.b) changed.push_back("b");
-  if (changed.empty()) return "";
-  return "the bits of " + listed(changed, " and ") +
-         " are not those that the figure was first made of: its inputs, the program or the device have changed";
+  return changed_bits(changed);
+}
+
+/// Digest of the points of the sweep that the plot shows; 0: it shows none.
+std::uint64_t points_of(const PlotData& data) {
+  return data.sweep ? data.sweep->digest : data.lesson ? data.lesson->table.digest : 0;
 }
 
 }  // namespace
@@ -98,6 +101,7 @@ Json plot_json(ui::Plot plot, const ui::Session& session, const PlotData& data, 
     const Digests& d = data.result->digests;
     json["digests"] = {{"golden", hex16(d.golden)}, {"a", hex16(d.a)}, {"b", hex16(d.b)}};
   }
+  if (const std::uint64_t points = points_of(data); points != 0) json["digests"]["points"] = hex16(points);
   json["session"] = Json::parse(session_text(bare(plot, session)));
   return json;
 }
@@ -123,9 +127,9 @@ void draw_plot(const FigureArguments& x, std::ostream& out, const TellChanged& t
   write_bundle(x.out, figure, plot_json(asked.plot, asked.session, data, figure.caption), [&] { return interrupts.arrived(); });
   for (const std::string& remark : remarks) out << remark << "\n";
   out << figure.caption << "\n" << x.out << "\n";
-  const bool has_bits = asked.digests && data.result && tensors.empty();
-  const std::string changed = has_bits ? changed_digests(*asked.digests, data.result->digests) : "";
-  if (!changed.empty()) throw std::runtime_error(x.what + ": " + changed + "; " + x.out + " shows what was computed now");
+  if (!tensors.empty()) return;
+  if (asked.digests && data.result) refuse_changed(x.what, changed_digests(*asked.digests, data.result->digests), x.out);
+  refuse_changed(x.what, changed_points(asked.points, points_of(data)), x.out);
 } catch (const Stopped&) {
   throw std::runtime_error("stopped before the figure was drawn; nothing was written");
 }

@@ -85,7 +85,7 @@ Sweep parse_sweep(std::string_view text, std::vector<std::string>& remarks) {
                  {"like", &sweep.like},
                  {"measure", &sweep.measure.name},
                  {"experiment", settings(sweep.base)}},
-                remarks, {"schema", "version", "vary", "set", "style", "print", "caption", "tensors", "heads"});
+                remarks, {"schema", "version", "vary", "set", "style", "print", "caption", "digests", "tensors", "heads"});
   read_heads(json, sweep);
   try {
     sweep.measure = parse_measure(sweep.measure.name);

@@ -128,7 +128,7 @@ ui::SweepCell SweepLedger::cell(const std::vector<SweepAnswer>& answers, const M
   return c;
 }
 
-std::shared_ptr<const ui::SweepTable> SweepLedger::table(const Measure& measure, const std::optional<Measure>& rival) {
+std::shared_ptr<ui::SweepTable> SweepLedger::table(const Measure& measure, const std::optional<Measure>& rival) {
   auto table = std::make_shared<ui::SweepTable>();
   for (const Axis& axis : sweep_.axes) table->axes.push_back(values_of(axis));
   table->measure = title_of(measure);

@@ -46,7 +46,7 @@ class SweepLedger {
   /// The combination's point with the least seed that has an answer.
   std::optional<std::size_t> point_at(const ui::SweepPlace& place) const;
   /// Table of all combinations; `rival`: the same measure of b. Updates only cells that changed since the last call.
-  std::shared_ptr<const ui::SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
+  std::shared_ptr<ui::SweepTable> table(const Measure& measure, const std::optional<Measure>& rival);
 
  private:
   double weight(const PointPlace& place) const;

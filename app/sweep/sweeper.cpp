@@ -146,12 +146,14 @@ ui::SweepView computed_sweep(const ui::Session& session, const Cancelled& cancel
   if (!p.sweep) return view;
   SweepLedger ledger(*p.sweep);
   PointCache cache(default_point_cache());
-  run_sweep(*p.sweep, {.cancelled = cancelled,
-                       .cache = &cache,
-                       .device = usable_device(session.device).spec,
-                       .finished = [&](const SweepAnswer& a) { ledger.add(a); }});
+  const std::vector<SweepAnswer> answers = run_sweep(*p.sweep, {.cancelled = cancelled,
+                                                                .cache = &cache,
+                                                                .device = usable_device(session.device).spec,
+                                                                .finished = [&](const SweepAnswer& a) { ledger.add(a); }});
   if (cancelled && cancelled()) throw Stopped();
-  view.table = ledger.table(p.sweep->measure, p.rival);
+  const auto table = ledger.table(p.sweep->measure, p.rival);
+  table->digest = points_digest(answers);
+  view.table = table;
   view.progress.state = ui::SweepProgress::State::done;
   view.progress.done = ledger.done();
   view.progress.failed = ledger.failed();

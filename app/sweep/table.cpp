@@ -1,5 +1,8 @@
 #include "app/sweep/table.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -143,6 +146,17 @@ std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string&
   std::vector<SweepAnswer> answers;
   for (std::size_t i = 1; i < lines.size(); ++i) answers.push_back(parse_point(sweep, lines[i], lines[0].size(), i + 1));
   return answers;
+}
+
+std::uint64_t points_digest(std::span<const SweepAnswer> answers, std::uint64_t before) {
+  std::vector<std::uint64_t> digests{before};
+  const auto add = [&](const auto& s) { digests.insert(digests.end(), {s.golden_digest, s.a_digest, s.b_digest}); };
+  for (const SweepAnswer& answer : answers) {
+    if (!answer.summary) continue;
+    add(*answer.summary);
+    if (answer.summary->backward) add(*answer.summary->backward);
+  }
+  return XXH3_64bits(digests.data(), digests.size() * sizeof(std::uint64_t));
 }
 
 Table rows_table(const Sweep& sweep, const Measure& measure, std::span<const SweepRow> rows) {

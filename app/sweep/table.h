@@ -1,6 +1,7 @@
 /// A sweep's answers as a table, one row for each combination of values, over seeds; and its points as CSV.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ std::vector<SweepRow> rows(const Sweep& sweep, const Measure& measure, std::span
 std::string points_csv(const Sweep& sweep, std::span<const SweepAnswer> answers);
 /// Parses `points_csv`. Throws std::runtime_error with the line if `text` is not a table of this sweep.
 std::vector<SweepAnswer> parse_points_csv(const Sweep& sweep, const std::string& text);
+
+/// One hash over the digests of all points in the order of `answers`; `before`: hash of the points of earlier sweeps.
+std::uint64_t points_digest(std::span<const SweepAnswer> answers, std::uint64_t before = 0);
 
 /// One row for each combination: the values of the axes, then mean, spread, least and largest of the measure, and seeds. In
 /// tables for people, the error replaces a missing mean.

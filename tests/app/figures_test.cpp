@@ -18,6 +18,7 @@
 #include "app/papers/figure_maker.h"
 #include "app/papers/named.h"
 #include "app/papers/planned_figure.h"
+#include "app/sweep/table.h"
 #include "app/tensors/npy.h"
 #include "app/words/numbers.h"
 #include "kernels/compute.h"
@@ -395,6 +396,36 @@ TEST_F(FigureCommand, AZipHoldsAllFourAndIsDrawnAgain) {
   EXPECT_THAT(zip_member(scratch_ / "f.zip", ".gp", 1 << 20), HasSubstr("set output \"f\\056pdf\""));
   succeed({"figure", scratch_ / "f.zip", "--out", scratch_ / "g.svg", "--quiet", "--no-cache"});
   EXPECT_EQ(bytes_of_file(scratch_ / "g.csv"), zip_member(scratch_ / "f.zip", ".csv", 1 << 20));
+}
+
+TEST_F(FigureCommand, ChangedBitsOfThePointsOfAllSweepsAreSaid) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  succeed(small_figure("lag", scratch_ / "f.svg"));
+  nlohmann::json json = nlohmann::json::parse(bytes_of_file(scratch_ / "f.json"));
+  std::uint64_t points = 0;
+  int sweeps = 0;
+  const auto answer = [&](const Sweep& sweep) {
+    std::vector<SweepAnswer> answers = run_sweep(sweep, {});
+    points = points_digest(answers, points);
+    ++sweeps;
+    return answers;
+  };
+  std::get<FromSweeps>(named_figure("lag").made)({.n = 64, .d = 16, .seeds = 2}, answer);
+  EXPECT_GT(sweeps, 1);
+  EXPECT_EQ(json["digests"]["points"], hex16(points));
+  const auto again = [&](const std::vector<std::string>& more = {}) {
+    return attoscope(small_figure(scratch_.write("x.json", json.dump()), scratch_ / "again.svg", more));
+  };
+  EXPECT_EQ(again().code, 0);
+  json["digests"]["points"] = "0123456789abcdef";
+  const Outcome other = again();
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("x.json: the bits of its points are not those that the figure was first made of"));
+  EXPECT_EQ(bytes_of_file(scratch_ / "again.csv"), bytes_of_file(scratch_ / "f.csv"));
+  EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch_ / "again.json"))["digests"]["points"], hex16(points));
+  EXPECT_EQ(again({"--seeds", "1"}).code, 0) << "these are other points";
+  json.erase("digests");
+  EXPECT_EQ(again().code, 0) << "older figures have none";
 }
 
 TEST_F(Zip, SameFilesSameBytes) {

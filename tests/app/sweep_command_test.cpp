@@ -99,6 +99,31 @@ TEST(SweepCommand, ItsBundleDrawsTheSameFigureAgain) {
   }
 }
 
+/// The figure of this JSON, drawn again as again.svg in its folder.
+Outcome drawn_again(const TemporaryDirectory& scratch, const nlohmann::json& json) {
+  return attoscope({"figure", scratch.write("x.json", json.dump()), "--out", scratch / "again.svg", "--quiet"});
+}
+
+TEST(SweepCommand, ItsBundleSaysWhereItsPointsHaveOtherBits) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  const Outcome drawn = attoscope(with(small_command, {"--figure", scratch / "f.svg", "--out", scratch / "points"}));
+  if (drawn.err.find("gnuplot-nox") != std::string::npos) GTEST_SKIP() << "there is no gnuplot";
+  nlohmann::json json = nlohmann::json::parse(bytes_of_file(scratch / "f.json"));
+  const nlohmann::json digests = json.at("digests");
+  EXPECT_EQ(drawn_again(scratch, json).code, 0);
+  succeed({"sweep", "--merge", scratch / "points", "--figure", scratch / "merged.svg", "--quiet"});
+  EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "merged.json"))["digests"], digests);
+  json["digests"]["points"] = "0123456789abcdef";
+  const Outcome other = drawn_again(scratch, json);
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("x.json: the bits of its points are not those that the figure was first made of"));
+  EXPECT_EQ(bytes_of_file(scratch / "again.csv"), bytes_of_file(scratch / "f.csv"));
+  EXPECT_EQ(nlohmann::json::parse(bytes_of_file(scratch / "again.json"))["digests"], digests);
+  json.erase("digests");
+  EXPECT_EQ(drawn_again(scratch, json).code, 0) << "older figures have none";
+}
+
 TEST(SweepCommand, ShardsMergeToTheWhole) {
   const OwnCache own;
   const TemporaryDirectory scratch;
@@ -397,6 +422,20 @@ TEST_F(SweepOverFiles, PointsThatFailAreInTablesButInNoFigure) {
   const Outcome merged = attoscope({"sweep", "--merge", scratch / "part"});
   EXPECT_EQ(merged.code, 1);
   EXPECT_EQ(merged.err, o.err);
+}
+
+TEST_F(SweepOverFiles, ChangedTensorsAreSaidInsteadOfTheBitsOfPoints) {
+  const Outcome drawn = attoscope(
+      {"sweep", "--input", file, "--over", "head", "--vary", "block_k=8,16", "--figure", scratch / "f.svg", "--quiet"});
+  if (drawn.err.find("gnuplot-nox") != std::string::npos) GTEST_SKIP() << "there is no gnuplot";
+  const nlohmann::json json = nlohmann::json::parse(bytes_of_file(scratch / "f.json"));
+  EXPECT_EQ(drawn_again(scratch, json).err, "");
+  std::string bytes = bytes_of_file(file);
+  bytes[bytes.size() - 2] = static_cast<char>(bytes[bytes.size() - 2] ^ 0x40);  // of the last v
+  scratch.write("two.safetensors", bytes);
+  const Outcome changed = drawn_again(scratch, json);
+  EXPECT_EQ(changed.code, 0) << changed.err;
+  EXPECT_THAT(changed.err, HasSubstr("v of head 5 has changed"));
 }
 
 TEST_F(SweepOverFiles, SeedsOfFilesAreRefusedUnlessSomethingIsDrawn) {

@@ -495,6 +495,25 @@ TEST(PlotCommand, ChangedBitsAreSaidOnceTheFilesAreThere) {
   EXPECT_EQ(bytes_of_file(scratch / "f.csv"), bytes_of_file(scratch / "g.csv"));
 }
 
+TEST(PlotCommand, ChangedBitsOfASweepsPointsAreSaid) {
+  if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
+  const TemporaryDirectory scratch;
+  const Environment at_scratch{"XDG_CACHE_HOME", scratch / "cache"};
+  Session s = plotted();
+  s.lesson.views = {{"sweep", 0, {{"measure", "a.mean_abs"}, {"vary", "block_k=8,16"}}}};
+  for (const std::string name : {"sweep", "lesson"}) {
+    drawn_twice(scratch, s, name);
+    nlohmann::json bundle = nlohmann::json::parse(bytes_of_file(scratch / "one.json"));
+    bundle["digests"].at("points") = "0123456789abcdef";
+    const Outcome o = attoscope({"figure", scratch.write("other.json", bundle.dump()), "--out", scratch / "two.svg"});
+    EXPECT_EQ(o.code, 1);
+    EXPECT_THAT(o.err, HasSubstr("other.json: the bits of its points are not those that the figure was first made of"));
+    EXPECT_EQ(bytes_of_file(scratch / "one.csv"), bytes_of_file(scratch / "two.csv"));
+    bundle.erase("digests");
+    EXPECT_EQ(attoscope({"figure", scratch.write("old.json", bundle.dump()), "--out", scratch / "two.svg"}).code, 0) << name;
+  }
+}
+
 TEST(PlotCommand, ASweepChecksItsTensors) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;

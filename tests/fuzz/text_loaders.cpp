@@ -99,6 +99,7 @@ void load_figures(std::string_view bytes) {
         std::vector<std::string> remarks;
         parse_sweep(text, remarks);
         parse_sweep_style(text, remarks);
+        parse_points_digest(text, remarks);
       });
 }
 
@@ -107,8 +108,8 @@ std::vector<std::string> figure_texts() {
   Json plot{{"schema", figure_schema}, {"version", ATTOSCOPE_VERSION}, {"plot", "heat_map"}, {"caption", "c"}};
   plot["digests"] = {{"golden", hex16(1)}, {"a", hex16(2)}, {"b", hex16(3)}};
   plot["session"] = Json::parse(session_text(Session()));
-  return {json_text(asked_json({.name = "sequence-length"})), json_text(asked_json(trained)),
-          json_text(sweep_reproduction(two_axes(), {}, "c")), json_text(plot)};
+  return {json_text(asked_json({.name = "sequence-length", .points = 1})), json_text(asked_json(trained)),
+          json_text(sweep_reproduction(two_axes(), {}, "c", 1)), json_text(plot)};
 }
 
 void load_points(std::string_view bytes) {

@@ -56,6 +56,7 @@ struct SweepTable {
   std::string repeats;           ///< "3 seeds", "9 heads"
   std::vector<SweepCell> cells;  ///< all combinations of the axes' values, the last axis fastest
   std::vector<std::string> errors;
+  std::uint64_t digest = 0;  ///< hash over the digests of all points; 0: not computed
 
   std::size_t across() const { return axes.size() > 1 ? axes[1].names.size() : 1; }
 };
