@@ -284,7 +284,7 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
   }
   if (layer.first > (1 << 20) - layer.q.count()) throw std::runtime_error(files_.text() + ": holds more than 1048576 heads");
   if (place.call) layer.sequence = place.call->sequences[place.index].index;
-  find_scales(parts, layer, hints);
+  find_scales(parts, layer, hints, place);
   places_.push_back(place);
   all_heads_.push_back(all_heads_of(files_, layers_.size(), layer));
   layers_.push_back(std::move(layer));
@@ -292,11 +292,16 @@ void CallFiles::add_layer(Parts parts, const std::string& shared, const LayoutHi
 }
 
 /// Finds the scale of each part that exists and fits.
-void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const {
+void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints, const Place& place) const {
   const std::optional<HeadOrder> order = hints.said ? std::optional(hints.said->order) : std::nullopt;
   for (int i = 0; i < (layer.has_output ? 4 : 3); ++i) {
     const auto part = static_cast<std::size_t>(i);
-    find_scale(parts[part], named_scales_[part], {i, shape_of(layer, i), layer.k.heads, order});
+    ScaleTarget target{i, shape_of(layer, i), layer.k.heads, order};
+    if (const PackedCall* const call = place.call.get()) {
+      const Sequence& own = call->sequences[place.index];
+      if (call->count > 1 || !call->has_all(own, i)) target.call = call, target.sequence = &own;
+    }
+    find_scale(parts[part], named_scales_[part], target);
   }
 }
 
@@ -522,14 +527,12 @@ std::shared_ptr<const StoredKeys> CallFiles::stored_keys(int head) const {
   const Place& place = places_[static_cast<std::size_t>(layer_index(head))];
   if (!place.call) return nullptr;
   const Layer& layer = layer_of(head);
-  const TokenRun& own = place.call->sequences[place.index].k;
-  const bool is_all =
-      own.first == 0 && own.pages.empty() && static_cast<std::uint64_t>(own.count) == place.call->parts[1].tokens();
-  const auto is_of_tokens = [&](int of) {
+  const auto has_scale_of_tokens = [&](int of) {
     const std::optional<OpenedScale>& scale = part(layer, of).scale;
-    return scale && scale->stored.shape.n > 1;
+    return scale && is_of_tokens(scale->stored.group);
   };
-  if (!is_all && (is_of_tokens(1) || is_of_tokens(2))) return nullptr;  // the scale is that of the sequence's tokens alone
+  if (!place.call->has_all(place.call->sequences[place.index], 1) && (has_scale_of_tokens(1) || has_scale_of_tokens(2)))
+    return nullptr;  // the scale is that of the sequence's tokens alone
   return app::stored_keys(*place.call, place.index, layer.shape(), [&](const Sequence& all, int part) {
     const CallPart stored{place.call->tensor(all, part), {}, this->part(layer, part).scale};
     return read_scaled_head(stored, place.call->shape(all, part), place_of(head, part));

@@ -131,7 +131,7 @@ class CallFiles {
   void add_layer(Parts parts, const std::string& shared, const LayoutHints& hints, const Place& place);
   void add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints);
   void add_input(const CallSources& sources, LayoutHints& hints);
-  void find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints) const;
+  void find_scales(Parts& parts, const Layer& layer, const LayoutHints& hints, const Place& place) const;
   const CallPart& output_of(const Layer& layer) const;
   int place_of(int head, int part) const;
   void name_layers();

@@ -76,6 +76,48 @@ NamedTensor open_scale(const TensorRef& named, int part) {
                            letter + ", or behind the file's name as ," + letter + "_scale=FILE");
 }
 
+/// True for shapes [sequences, heads] and [sequences, heads of K], FlashAttention-3's.
+bool is_of_each_sequence(const std::vector<std::uint64_t>& shape, const ScaleTarget& target) {
+  if (shape.size() < 2 || shape[0] != target.call->count) return false;
+  const bool of_heads =
+      shape[1] == static_cast<std::uint64_t>(target.shape.heads) || shape[1] == static_cast<std::uint64_t>(target.kv_heads);
+  return of_heads && std::all_of(shape.begin() + 2, shape.end(), [](std::uint64_t size) { return size == 1; });
+}
+
+/// The numbers that a scale of a whole packed call has for a sequence.
+OpenedScale fitted_to_sequence(NamedTensor scale, const ScaleTarget& target, const std::optional<SaidGroup>& said) {
+  const TokenStore& all = target.call->parts[static_cast<std::size_t>(target.part)];
+  refuse_fortran_order(scale.tensor);
+  ScaledMatrix matrix{all.tensor.tensor, target.shape, target.kv_heads};
+  if (is_of_each_sequence(scale.tensor.shape, target) && (!said || said->group == ScaleGroup::head)) {
+    const std::uint64_t heads = scale.tensor.shape[1], row = heads * static_cast<std::uint64_t>(bytes_of(scale.tensor.type));
+    scale.tensor.shape = {heads}, scale.tensor.offset += static_cast<std::uint64_t>(target.sequence->index) * row;
+    const StoredScale stored = stored_scale(scale.tensor, matrix, {}, SaidGroup{ScaleGroup::head});
+    return {std::move(scale), stored};
+  }
+  matrix.of_sequences = static_cast<int>(target.call->count);
+  matrix.shape.batch = static_cast<int>(all.pages), matrix.shape.n = static_cast<int>(all.page);
+  if (all.head_step > all.token_step) matrix.shape.order = HeadOrder::heads_first;
+  StoredScale stored = stored_scale(scale.tensor, matrix, matrix.shape.order, said);
+  if (!is_of_tokens(stored.group)) return {std::move(scale), stored};
+  HeadShape& s = stored.shape;
+  const auto n = static_cast<std::uint64_t>(s.n), d = static_cast<std::uint64_t>(s.d),
+             heads = static_cast<std::uint64_t>(s.heads);
+  const bool apart = s.order == HeadOrder::heads_first;
+  scale =
+      target.call->tensor({scale, all.pages, all.page, s.heads, s.d, n * heads * d, apart ? d : heads * d, apart ? n * d : d},
+                          *target.sequence, target.part);
+  s = {HeadOrder::tokens_first, 1, s.heads, target.shape.n, s.d};
+  return {std::move(scale), stored};
+}
+
+OpenedScale fitted(const NamedTensor& tensor, NamedTensor scale, const ScaleTarget& target,
+                   const std::optional<SaidGroup>& said) {
+  if (target.call != nullptr) return fitted_to_sequence(std::move(scale), target, said);
+  const StoredScale stored = stored_scale(scale.tensor, {tensor.tensor, target.shape, target.kv_heads}, target.order, said);
+  return {std::move(scale), stored};
+}
+
 }  // namespace
 
 bool is_called_scale(const std::string& name) {
@@ -126,17 +168,13 @@ CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> us
 }
 
 void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target) {
-  const ScaledMatrix matrix{part.tensor.tensor, target.shape, target.kv_heads};
   if (named) {
-    NamedTensor scale = open_scale(scale_file(*named), target.part);
-    const StoredScale stored = stored_scale(scale.tensor, matrix, target.order, named->said);
-    part.scale = OpenedScale{std::move(scale), stored};
+    part.scale = fitted(part.tensor, open_scale(scale_file(*named), target.part), target, named->said);
     return;
   }
   if (part.beside.empty() || !takes_scale(part.tensor.tensor.type)) return;
   if (part.beside.size() > 1) refuse_several(part, part_names[static_cast<std::size_t>(target.part)]);
-  const NamedTensor& scale = readable(part.beside.front());
-  part.scale = OpenedScale{scale, stored_scale(scale.tensor, matrix, target.order)};
+  part.scale = fitted(part.tensor, readable(part.beside.front()), target, {});
 }
 
 std::vector<double> read_scaled_head(const CallPart& part, const HeadShape& shape, int index, const ReadWatch& watch) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/tensors/packed.h"
 #include "app/tensors/tensor_names.h"
 #include "app/tensors/tensor_scales.h"
 #include "app/tensors/tensor_set.h"
@@ -67,6 +68,8 @@ struct ScaleTarget {
   HeadShape shape;
   int kv_heads = 1;
   std::optional<HeadOrder> order{};
+  const PackedCall* call = nullptr;  ///< not null: the scale is that of a packed or paged call, the part that of `sequence`
+  const Sequence* sequence = nullptr;
 };
 
 /// Finds the scale of a part: `named`, for any type, or else the scale beside 8-bit numbers. Throws std::runtime_error or

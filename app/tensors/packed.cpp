@@ -26,6 +26,9 @@ constexpr std::size_t most_sequences = 1 << 16;
 
 std::string_view name_of(PackedPart part) { return packed_part_names[part]; }
 
+/// The tokens of part 0 q .. 3 o.
+const TokenRun& run_of(const Sequence& s, int part) { return part == 1 || part == 2 ? s.k : s.q; }
+
 bool holds_integers(const NamedTensor& t) {
   return t.dtype == "I32" || t.dtype == "I64" || t.dtype == "U32" || t.dtype == "I16" || t.dtype == "U64";
 }
@@ -446,7 +449,13 @@ std::uint64_t TokenRun::place(std::uint64_t token, std::uint64_t page) const {
 
 HeadShape PackedCall::shape(const Sequence& s, int part) const {
   const TokenStore& store = parts[static_cast<std::size_t>(part)];
-  return {HeadOrder::tokens_first, 1, store.heads, part == 1 || part == 2 ? s.k.count : s.q.count, store.d};
+  return {HeadOrder::tokens_first, 1, store.heads, run_of(s, part).count, store.d};
+}
+
+bool PackedCall::has_all(const Sequence& s, int part) const {
+  const TokenRun& run = run_of(s, part);
+  return run.first == 0 && run.pages.empty() &&
+         static_cast<std::uint64_t>(run.count) == parts[static_cast<std::size_t>(part)].tokens();
 }
 
 std::optional<TokenStore> PackedCall::store_like(const NamedTensor& t, int part, int heads, int d) const {
@@ -471,7 +480,7 @@ NamedTensor PackedCall::tensor(const Sequence& s, int part) const {
 }
 
 NamedTensor PackedCall::tensor(const TokenStore& store, const Sequence& s, int part) const {
-  TokenRun run = part == 1 || part == 2 ? s.k : s.q;
+  TokenRun run = run_of(s, part);
   if (part == 0 && store.pages != parts[0].pages) run.first = static_cast<std::uint64_t>(s.index) * store.page;
   NamedTensor t = store.tensor;
   if (store.page == 0) return t;

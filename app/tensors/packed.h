@@ -80,6 +80,8 @@ struct PackedCall {
   /// row of padded tokens for each sequence. If both orders of heads and tokens fit, takes the part's order; none if none fits.
   std::optional<TokenStore> store_like(const NamedTensor& tensor, int part, int heads, int d) const;
   HeadShape shape(const Sequence& sequence, int part) const;
+  /// True if the sequence has all stored tokens of a part, in order.
+  bool has_all(const Sequence& sequence, int part) const;
 };
 
 /// Finds the sequences of a call from its tables; its tensors are q, k, v and perhaps o (without a file: absent). Tokens come

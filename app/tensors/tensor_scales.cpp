@@ -90,6 +90,13 @@ HeadShape shape_along(std::string_view axes, const Sizes& sizes) {
   return {tokens_first ? HeadOrder::tokens_first : HeadOrder::heads_first, size("b"), size("hg"), size("nN"), size("dD")};
 }
 
+/// True if a scale has a number for every token of all pages, or numbers that all tokens share. Blocks of tokens may hold
+/// tokens of several sequences.
+bool fits_sequences(ScaleGroup group, int batch, const ScaledMatrix& of) {
+  if (is_of_tokens(group)) return batch == of.shape.batch;
+  return group != ScaleGroup::tokens && batch == 1;
+}
+
 /// Readings of the scale with its sizes along these axes, one for each possible block length; empty: it does not fit.
 std::vector<StoredScale> along(const Template& t, const Sizes& sizes, const ScaledMatrix& of,
                                const std::optional<SaidGroup>& said) {
@@ -101,8 +108,10 @@ std::vector<StoredScale> along(const Template& t, const Sizes& sizes, const Scal
     if (found.empty()) return {};
     if (axes[i] == 'N' || axes[i] == 'D') blocks = std::move(found);
   }
+  const HeadShape shape = shape_along(axes, sizes);
+  if (of.of_sequences > 0 && !fits_sequences(t.group, shape.batch, of)) return {};
   std::vector<StoredScale> scales;
-  for (const int block : blocks) scales.push_back({t.group, block, shape_along(axes, sizes)});
+  for (const int block : blocks) scales.push_back({t.group, block, shape});
   return scales;
 }
 
@@ -162,6 +171,10 @@ std::string wanted_shapes(const ScaledMatrix& of) {
     for (const int size : sizes) shape += (shape.size() > 1 ? ", " : "") + std::to_string(size);
     return shape + behind + "]";
   };
+  if (of.of_sequences > 0)
+    return "[1], " + text({s.heads}) + " (per head), " + text({of.of_sequences, s.heads}) + " (per head of each sequence), " +
+           (s.batch > 1 ? text({s.batch, s.n, s.heads}) : text({s.n, s.heads})) + " (per token) or " + text({s.heads, s.d}) +
+           " (per channel)";
   std::string shapes = "[1], " + text({s.heads}) + " (per head), " + text({s.n}) + " or " + text({s.heads, s.n}) +
                        " (per token), " + text({s.heads, s.d}) + " (per channel), " + text({s.heads}, ", blocks") +
                        ", [blocks, " + std::to_string(s.heads) + "] or " + text({s.heads, s.n}, ", blocks");

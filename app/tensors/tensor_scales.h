@@ -18,6 +18,9 @@ struct StoredScale {
   friend bool operator==(const StoredScale&, const StoredScale&) = default;
 };
 
+/// True if each token has numbers of its own: one, or one for each block of its columns.
+constexpr bool is_of_tokens(ScaleGroup group) { return group == ScaleGroup::token || group == ScaleGroup::columns; }
+
 /// "per head", "per block of 64 tokens"
 std::string scale_text(const StoredScale& scale);
 
@@ -25,7 +28,8 @@ std::string scale_text(const StoredScale& scale);
 struct ScaledMatrix {
   StoredTensor tensor;
   HeadShape shape;
-  int kv_heads = 1;  ///< heads of K in its call; a scale of Q may have one number for each
+  int kv_heads = 1;      ///< heads of K in its call; a scale of Q may have one number for each
+  int of_sequences = 0;  ///< sequences whose tokens, a batch of pages, it holds: no blocks of tokens fit; 0: it is one call
 };
 
 /// True for 8-bit types, which have no range of their own; only they use a scale that is not explicitly named.

@@ -245,12 +245,53 @@ TEST(PackedCommand, KeysOfAllSequencesHaveNoScalePerTokenOfOne) {
         .stored_keys(0);
   };
   const auto number = [](int i) { return i + 1; };
-  EXPECT_EQ(stored({0, 5, 10}, counted("k_scale", {2, 5}, number)), nullptr);
+  EXPECT_EQ(stored({0, 5, 10}, counted("k_scale", {2, 10}, number)), nullptr);
   for (const auto& all :
        {stored({0, 10}, counted("k_scale", {2, 10}, number)), stored({0, 5, 10}, counted("k_scale", {2}, number))}) {
     ASSERT_NE(all, nullptr);
     EXPECT_EQ(all->all->n_k, 10);
   }
+}
+
+/// A scale of the whole call: the product for K's token `token` and head `head` has number `place` of the scale.
+TEST(PackedCommand, ASequenceTakesItsPartOfAScale) {
+  const TemporaryDirectory scratch;
+  const std::string bytes(80, '\1');
+  const auto k_of = [&](std::vector<FileTensor> kv, const std::vector<FileTensor>& tables, int head) {
+    kv.insert(kv.begin(), {"q", "F32", "[10,2,4]", numbers(80)});
+    return CallFiles(TensorSpec(written(scratch, kv, tables))).inputs(head).k;
+  };
+  const std::vector<FileTensor> packed{{"k", "I8", "[10,2,4]", bytes}, {"v", "F32", "[10,2,4]", numbers(80)}};
+  const auto number = [](int i) { return i + 1; };
+  const auto last_of = [&](const std::vector<std::int32_t>& bounds, const std::vector<int>& shape, int head) {
+    return k_of(packed, {ints("cu_seqlens_q", bounds), counted("k_descale", shape, number)}, head).back();
+  };
+  const std::vector<std::int32_t> two{0, 4, 10}, equal{0, 5, 10};
+  for (const auto& bounds : {two, equal}) EXPECT_EQ(last_of(bounds, {2, 2}, 3), 4) << "sequence 1, head 1";
+  EXPECT_EQ(last_of(two, {2, 2}, 0), 1) << "sequence 0, head 0";
+  EXPECT_EQ(last_of({0, 1, 2, 10}, {3, 2}, 3), 4) << "sequence 1 of one token, head 1";
+  EXPECT_EQ(last_of(two, {2}, 3), 2) << "head 1 of every sequence";
+  EXPECT_EQ(last_of(two, {10}, 1), 4) << "token 3";
+  EXPECT_EQ(last_of(two, {10, 2}, 1), 8) << "token 3, head 1";
+  EXPECT_EQ(last_of(two, {10, 2, 1}, 2), 19) << "token 9, head 0";
+  EXPECT_EQ(last_of(two, {2, 10}, 3), 20) << "head 1, token 9";
+  EXPECT_EQ(last_of(two, {10, 2, 2}, 1), 16) << "token 3, head 1, columns 2 and 3";
+  EXPECT_EQ(last_of({0, 1, 10}, {10, 2}, 1), 2) << "token 0, head 1";
+  const std::vector<FileTensor> pages{{"k_cache", "I8", "[5,2,2,4]", bytes}, {"v_cache", "F32", "[5,2,2,4]", numbers(80)}};
+  const std::vector<FileTensor> tables{table(2, {3, 1, 4, 0}), ints("cache_seqlens", {3, 4}), ints("cu_seqlens_q", {0, 2, 10})};
+  const auto last_of_pages = [&](const std::vector<int>& shape, int head) {
+    std::vector<FileTensor> all = tables;
+    all.push_back(counted("k_scale", shape, number));
+    return k_of(pages, all, head).back();
+  };
+  EXPECT_EQ(last_of_pages({2, 2}, 2), 3) << "sequence 1, head 0";
+  EXPECT_EQ(last_of_pages({5, 2, 2}, 1), 6) << "page 1, token 0, head 1";
+  EXPECT_EQ(last_of_pages({5, 2, 2, 1}, 2), 3) << "page 0, token 1, head 0";
+  const auto refused = [&](const std::vector<int>& shape) { return sentence_of([&] { last_of(equal, shape, 0); }); };
+  const std::string wanted =
+      "tensor 'k', [10, 2, 4]: [1], [2] (per head), [2, 2] (per head of each sequence), [10, 2] (per token) or [2, 4] (per "
+      "channel)";
+  for (const std::vector<int>& shape : {std::vector{2, 5}, {5, 2}, {5}}) EXPECT_THAT(refused(shape), EndsWith(wanted));
 }
 
 /// A file may hold a table that the command does not name, but a window would read: the verdict has no link.
