@@ -306,12 +306,13 @@ void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints&
 }
 
 void CallFiles::add_layers(const TensorSet& set, const CallNames& names, const LayoutHints& hints) {
-  const ScaleNames scales(names_of(set), names.calls.size() == 1);
+  const TensorSet with_scales = with_scales_of_values(set);
+  const ScaleNames scales(names_of(with_scales), names.calls.size() == 1);
   for (const NamedCall& call : names.calls) {
     const auto part = [&](int i, int place) {
       if (i < 0) return CallPart{};
       const NamedTensor& t = set.tensors[static_cast<std::size_t>(i)];
-      return CallPart{t, tensors_at(set, scales.of(t.name, place, call.shared))};
+      return CallPart{t, tensors_at(with_scales, scales.of(t.name, place, call.shared))};
     };
     try {
       add_call({part(call.q, 0), part(call.k, 1), part(call.v, 2), part(call.o, 3)}, call.shared, hints,

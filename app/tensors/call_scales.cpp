@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <stdexcept>
 #include <string_view>
 
@@ -155,6 +156,22 @@ std::vector<int> ScaleNames::only(int part) const {
   return {};
 }
 
+TensorSet with_scales_of_values(TensorSet set) {
+  for (const StoredValue& v : set.values) {
+    const auto number = v.texts.size() == 1 ? to_number<double>(v.texts[0]) : std::nullopt;
+    if (!number || !is_called_scale(v.name)) continue;
+    const auto read = [bytes = std::bit_cast<std::array<char, sizeof(double)>>(*number)](std::uint64_t at, std::span<char> to) {
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), to.size(), to.begin());
+    };
+    set.tensors.push_back({v.name,
+                           "F64",
+                           "",
+                           std::make_shared<const InputFile>(v.label, sizeof(double), read),
+                           {v.label, ElementType::F64, std::endian::native == std::endian::big, false, {1}}});
+  }
+  return set;
+}
+
 std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>& indices) {
   std::vector<NamedTensor> tensors;
   for (const int i : indices) tensors.push_back(set.tensors[static_cast<std::size_t>(i)]);
@@ -162,9 +179,9 @@ std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>
 }
 
 CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, bool or_only) {
-  const TensorSet set = list_file(ref.file);
+  const TensorSet set = list_file(ref.file), scales = with_scales_of_values(set);
   const NamedTensor& t = readable(tensor_in(set, ref, usual, or_only));
-  return {t, tensors_at(set, ScaleNames(names_of(set)).of(t.name, part, t.name))};
+  return {t, tensors_at(scales, ScaleNames(names_of(scales)).of(t.name, part, t.name))};
 }
 
 void find_scale(CallPart& part, const std::optional<ScaleSpec>& named, const ScaleTarget& target) {

@@ -55,6 +55,9 @@ struct CallPart {
   bool leaves_scale() const { return !beside.empty() && !scale; }
 };
 
+/// The set, and behind its tensors its single numbers with names of scales, as tensors [1].
+TensorSet with_scales_of_values(TensorSet set);
+
 /// The tensors of a set with these indices.
 std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>& indices);
 

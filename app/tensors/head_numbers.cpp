@@ -98,8 +98,7 @@ class Sets {
     };
     for (const NamedTensor& t : set->tensors)
       if (has_numbers(t)) take(t.name, {t.tensor.label, count_of(t.tensor), &t, nullptr});
-    for (const StoredValue& v : set->values)
-      take(v.name, {files_.file_of(layer) + ": value " + in_quotes(v.name), v.texts.size(), nullptr, &v});
+    for (const StoredValue& v : set->values) take(v.name, {v.label, v.texts.size(), nullptr, &v});
     if (!here.empty()) return *std::ranges::min_element(here, {}, [&](const Beside& x) { return x.rank; });
     const bool is_only = files_.layers().size() == 1 || layer.sequence >= 0;
     return is_only && all.size() == 1 ? std::optional(all.front()) : std::nullopt;
@@ -222,18 +221,27 @@ bool is_used(std::string_view name) {
          std::ranges::any_of(head_numbers, [&](const HeadNumber& of) { return is_one(of.names); });
 }
 
+/// True if the number may scale a part of the layer, and is used or named with the scales.
+bool is_scale_of(const StoredValue& v, const CallFiles& files, const CallFiles::Layer& layer) {
+  for (int part = 0; part < 4; ++part)
+    for (const NamedTensor& scale : files.part(layer, part).beside)
+      if (scale.tensor.label == v.label) return true;
+  return false;
+}
+
 /// A sentence that lists unused numbers and booleans beside the first layer; "": there are none.
-std::string unused_beside(const Sets& sets, const CallFiles::Layer& layer, const std::string& path) {
+std::string unused_beside(const Sets& sets, const CallFiles& files) {
+  const CallFiles::Layer& layer = files.layers().front();
   const TensorSet* const set = sets.of(layer);
   std::string listed;
   std::size_t count = 0;
   for (const StoredValue& v : set != nullptr ? std::span(set->values) : std::span<const StoredValue>()) {
     if (v.texts.size() != 1 || v.texts[0] == "0" || v.texts[0] == "false") continue;
-    if (!is_in_place(v.name, layer) || is_used(last_name(v.name))) continue;
+    if (!is_in_place(v.name, layer) || is_used(last_name(v.name)) || is_scale_of(v, files, layer)) continue;
     if (++count <= most_listed) listed += (listed.empty() ? "" : ", ") + printable(v.name) + " = " + printable(v.texts[0]);
   }
   if (count == 0) return "";
-  return path + " also holds " + listed + (count > most_listed ? ", ..." : "") + ": judged without.";
+  return files.file_of(layer) + " also holds " + listed + (count > most_listed ? ", ..." : "") + ": judged without.";
 }
 
 /// Sets a number of the problem. Throws with one sentence that begins with `label`.
@@ -294,9 +302,7 @@ HeadNumbers::HeadNumbers(const TypedTexts& typed, const CallFiles& files) {
       found_.push_back(only_of_some(names));
     }
   }
-  const CallFiles::Layer& first = files.layers().front();
-  if (std::string unused = unused_beside(sets, first, files.file_of(first)); !unused.empty())
-    found_.push_back(std::move(unused));
+  if (std::string unused = unused_beside(sets, files); !unused.empty()) found_.push_back(std::move(unused));
   for (const std::string& sentence : files.left_out()) found_.push_back("Left out: " + sentence + ".");
 }
 

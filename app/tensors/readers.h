@@ -25,7 +25,8 @@ struct NamedTensor {
 /// A number, a boolean ("true"), a text of at most 64 bytes, or a list of these, stored beside tensors.
 struct StoredValue {
   std::string name;
-  std::vector<std::string> texts;
+  std::vector<std::string> texts{};
+  std::string label{};  ///< for messages: "FILE: value 'causal'"
 };
 
 struct TensorSet {

@@ -131,7 +131,7 @@ class TensorFinder {
 
   /// Adds a value of numbers, booleans and short texts; returns false if `items` has other ones, or is empty.
   bool add_value(std::span<const int> items, const std::string& name) {
-    StoredValue value{name, {}};
+    StoredValue value{.name = name, .label = path_ + ": value " + in_quotes(name)};
     for (const int item : items) {
       const std::optional<std::string> text = plain_text(pickle_[item]);
       if (!text || ++steps_ > most_steps) return false;

@@ -10,10 +10,12 @@
 
 #include "app/tensors/call_files.h"
 #include "app/tensors/call_scales.h"
+#include "app/tensors/head_numbers.h"
 #include "app/tensors/kernel_output.h"
 #include "kernels/experiment/all_heads.h"
 #include "kernels/experiment/stop_sign.h"
 #include "tests/support/matchers.h"
+#include "tests/tensors/saved_dict.h"
 #include "tests/tensors/tensor_files.h"
 
 namespace attoscope::tensor_scales_test {
@@ -335,6 +337,28 @@ TEST(TensorScales, OtherSentences) {
 }
 
 // Used and unused scales.
+
+TEST(TensorScales, ANumberOfASavedDictIsThatOfTheTensor) {
+  const TemporaryDirectory scratch;
+  const auto file_of = [&](const std::string& storage, const std::string& bytes) {
+    SavedDict dict;
+    for (const char* const part : {"q", "k", "v"}) dict.tensor(part, storage, {2, 2}, bytes);
+    dict.value("k_scale", SavedDict::real(0.25)).value("dropout_p", SavedDict::real(0.125));
+    return scratch.write("x.pt", dict.value("softmax_scale", SavedDict::real(0.5)).bytes());
+  };
+  const std::string file = file_of("CharStorage", "\1\2\3\4");
+  for (const CallFiles& files :
+       {CallFiles(TensorSpec(file)), CallFiles({"", file + ":q", file + ":k", file + ":v", file + ":q"})}) {
+    EXPECT_THAT(files.inputs(0).k, ElementsAre(0.25, 0.5, 0.75, 1));
+    EXPECT_THAT(files.inputs(0).v, ElementsAre(1, 2, 3, 4));
+    EXPECT_EQ(files.scale_texts(), std::vector<std::string>{"k per tensor"});
+    EXPECT_THAT(app::HeadNumbers({}, files).found(),
+                ::testing::Contains(EndsWith("also holds dropout_p = 0.125: judged without.")));
+  }
+  const CallFiles wide(TensorSpec(file_of("FloatStorage", raw(std::vector{1.0F, 2.0F, 3.0F, 4.0F}))));
+  EXPECT_THAT(wide.inputs(0).k, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(wide.left_out(), ElementsAre(HasSubstr("value 'k_scale' multiplies nothing, as ")));
+}
 
 TEST(TensorScales, OfWideTensorsAreLeftAloneAndNamed) {
   const TemporaryDirectory scratch;
