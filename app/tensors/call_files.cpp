@@ -198,19 +198,29 @@ void CallFiles::open_masks() {
   const auto call_of = [](const Layer& x) { return MaskedCall{x.q.batch, x.q.heads, x.q.n, x.k.n}; };
   MaskSources sources{named(mask_part), named(documents_part), {}, captured_mask_};
   if (mask_beside_ && !named_scales_[mask_part]) {
-    const auto fits = [&](const Layer& layer) { return layer.sequence < 0 && is_mask_of(*mask_beside_, call_of(layer)); };
-    if (std::ranges::all_of(layers_, fits))
+    const std::vector<std::uint64_t>& shape = mask_beside_->tensor.shape;
+    const auto fits = [&](const Layer& layer) { return is_mask_of(*mask_beside_, call_of(layer)); };
+    const auto may_be_of_sequences = [&](const Place& place) {
+      return place.call && place.call->count > 1 && shape.size() == 2 && shape[0] == place.call->count;
+    };
+    const bool fits_all = std::ranges::all_of(layers_, fits),
+               fits_twice = fits_all && std::ranges::any_of(places_, may_be_of_sequences);
+    if (fits_all && !fits_twice)
       sources.beside = mask_beside_;
     else
-      left_out_.push_back(mask_beside_->tensor.label + " has shape " + shape_text(mask_beside_->tensor.shape) +
-                          ", which is no mask of these calls: it is not used");
+      left_out_.push_back(mask_beside_->tensor.label + " has shape " + shape_text(shape) +
+                          (fits_twice ? ", which fits [n_q, n_k] and [sequences, n_k]" : ", which is no mask of these calls") +
+                          ": it is not used");
   }
   const bool any = !sources.mask.empty() || !sources.documents.empty() || sources.beside ||
                    (captured_mask_ && captured_mask_->kind != Mask::Kind::none);
   if (!any || layers_.empty()) return;
   for (const Layer& layer : layers_)
     if (!(call_of(layer) == call_of(layers_.front())))
-      throw std::runtime_error(files_.text() + ": its layers have several numbers of heads or tokens, expected one for a mask");
+      throw std::runtime_error(
+          files_.text() + (layer.sequence < 0 ? ": its layers have several numbers of heads or tokens, expected one for a mask"
+                                              : ": its sequences have several lengths, for which a mask tensor and document "
+                                                "ids are not supported"));
   masks_ = std::make_shared<const MaskFiles>(sources, call_of(layers_.front()));
 }
 

@@ -213,6 +213,27 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
   expect_refused({"run", "--block-table", file}, 2, "--block-table was not expected without --input");
 }
 
+TEST(PackedCommand, SequencesOfEqualLengthShareAMask) {
+  const TemporaryDirectory scratch;
+  const auto read = [&](const std::vector<std::int32_t>& bounds, const std::string& shape, int bits) {
+    return CallFiles(TensorSpec(
+        written(scratch, alike("F32", "[6,2,4]", numbers(48)),
+                {ints("cu_seqlens_q", bounds), {"mask", "BOOL", shape, std::string(static_cast<std::size_t>(bits), '\1')}})));
+  };
+  EXPECT_THAT(read({0, 3, 6}, "[3,3]", 9).left_out(), IsEmpty());
+  EXPECT_NE(read({0, 3, 6}, "[3,3]", 9).inputs(3).mask, nullptr) << "sequence 1";
+  EXPECT_THAT(read({0, 3, 6}, "[2,3]", 6).left_out(),
+              ElementsAre(HasSubstr("which is no mask of these calls: it is not used")));
+  EXPECT_EQ(read({0, 3, 6}, "[2,3]", 6).inputs(0).mask, nullptr);
+  EXPECT_THAT(read({0, 2, 4}, "[2,2]", 4).left_out(),
+              Contains(HasSubstr("has shape [2, 2], which fits [n_q, n_k] and [sequences, n_k]: it is not used")));
+  EXPECT_NE(read({0, 2, 4}, "[1,1,2,2]", 4).inputs(0).mask, nullptr);
+  const std::string mask = scratch.write("m.npy", npy(npy_header("|b1", "(4, 4)"), std::string(16, '\1'))),
+                    file = written(scratch, alike("F32", "[6,2,4]", numbers(48)), {ints("cu_seqlens_q", {0, 4, 6})});
+  for (const char* const option : {"--mask-file", "--document-ids"})
+    expect_refused({"heads", file, option, mask}, 1, "its sequences have several lengths, for which a mask tensor");
+}
+
 TEST(PackedCommand, TellsOfQueriesBehindTheLastSequence) {
   const TemporaryDirectory scratch;
   const auto left_out = [&](std::int32_t end) {
