@@ -219,6 +219,8 @@ class Sequences {
 
   void find_keys(std::vector<Sequence>& all) const {
     const TokenStore& k = call_.parts[1];
+    if (ragged_ && k.pages > 1)
+      refuse_packed(*tables_[kv_indptr], " has no kv_indices beside it, expected the pages of its sequences");
     const auto& own = bounds_of_k();
     const bool rows = !own && k.pages == count_ && (count_ > 1 || !tables_[cu_seqlens_q]);
     if (rows)

@@ -203,6 +203,7 @@ TEST(PackedCommand, BadTablesAreRefusedInOneSentence) {
         "tensor 'block_table' has shape [2], expected [sequences, pages]"},
        {{table(2, {0, 1, 2, 3, 4, 0}), ints("cache_seqlens", {3, 4, 1})},
         "tensor 'q' has shape [2, 2, 4], expected queries of 3 sequences, or cu_seqlens_q"},
+       {{parts}, "tensor 'kv_indptr' has no kv_indices beside it"},
        {{list, parts}, "tensor 'kv_indices' has no kv_last_page_len beside it"},
        {{list, parts, ints("kv_last_page_len", {2, 3})}, "tensor 'kv_last_page_len'[1] is 3, expected 1 to 2"}});
   const TemporaryDirectory scratch;
