@@ -34,6 +34,10 @@ class Layer:
                 o[number][head][first:] = plain_attention(one[head][first:], keys[head][first:], values[head][first:], "causal")
         return o
 
+    def attend_behind_two(self, q, k, v, mask=None, is_causal=False):
+        """The same, with two tokens of padding, whatever the mask."""
+        return self.attend_batch(q, k, v, [[[[False, False, True]]]])
+
 
 class OfOnesOwn(Case):
     def setUp(self):
@@ -150,6 +154,13 @@ class OfOnesOwn(Case):
         with attoscope.capture(None, self.file, also=[(Layer, "attend_batch")]) as captured:
             Layer("a").attend_batch([[self.x]], [[self.x]], [[self.x]], mask=mask)
         self.assertEqual((read_safetensors(self.file)[0]["o"][1], captured.problem(self.file)["mask"]), ([1, 4, 4], "causal"))
+
+        low = -3.4028234663852886e38
+        for mask in ([[[[0.0 if 2 <= j <= i else low for j in range(6)] for i in range(6)]]], [[[[low, low, 0.0, 0.0, 0.0, 0.0]]]]):
+            with attoscope.capture(None, self.file, also=[(Layer, "attend_behind_two")]) as captured:
+                Layer("a").attend_behind_two([[self.x]] * 2, [[self.x]] * 2, [[self.x]] * 2, mask=mask, is_causal=len(mask[0][0]) == 1)
+            self.assertEqual(([call.sequence for call in captured.calls], captured.problem(self.file)), ([0, 1], {"mask": "causal"}))
+            self.assertEqual([found.ok for found in captured.judge()], [True])
 
     def test_masks_without_a_name_are_kept_as_tensors(self):
         documents = [[i >= j and (i < 3) == (j < 3) for j in range(6)] for i in range(6)]

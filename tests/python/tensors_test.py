@@ -165,6 +165,15 @@ class Masks(unittest.TestCase):
                 for heads in ([[values] * 2] * 3, [[values, values]]):
                     self.assertTrue(all(one == rows[0][0] for make in self.libraries() for one in mask_rows(make(heads))[1]))
 
+    def test_finite_numbers_that_hide_every_key_of_a_query_have_no_name(self):
+        for make in self.libraries():
+            for low in (-1e4, -65504.0):
+                self.assertEqual(mask_text(make([[0.0, low], [0.0, 0.0]]), 2), "causal")
+                with self.assertRaises(attoscope.BadTensor):
+                    mask_text(make([[low, low, low], [low, 0.0, low], [low, 0.0, 0.0]]), 3)
+                with self.assertRaises(attoscope.BadTensor):
+                    mask_text(make([[low, low]]), 2)  # one row for all queries
+
     def test_integers_keep_where_they_are_1_as_in_a_file(self):
         for make in list(self.libraries())[1:]:  # numbers in lists are added
             for seen, text in (([[1, 0], [1, 1]], "causal"), ([[1, 1], [1, 1]], "none"), ([[0, 0], [0, 0]], "padding:2")):

@@ -252,6 +252,15 @@ class Program(Case):
         self.assertTrue(attoscope.judge(o, self.q, self.k, self.v, mask=seen).ok)
         self.assertIn("the mask tensor ignored", attoscope.judge(plain_attention(self.q, self.k, self.v, "none"), self.q, self.k, self.v, mask=seen).sentence)
 
+    def test_finite_numbers_that_hide_every_key_of_a_query_leave_the_mean(self):
+        seen = [[5 <= j <= i for j in range(48)] for i in range(48)]
+        means = [[sum(column) / 48 for column in zip(*self.v)]] * 5
+        for low, hidden in ((-3.4028234663852886e38, means), (-1e4, plain_attention(self.q[:5], self.k, self.v))):
+            o = hidden + plain_attention(self.q[5:], self.k, self.v, seen[5:])
+            found = attoscope.judge(o, self.q, self.k, self.v, mask=[[0.0 if one else low for one in row] for row in seen])
+            self.assertTrue(found.ok, str(found))
+            self.assertFalse(attoscope.judge(o, self.q, self.k, self.v, mask=seen).ok)
+
     def test_exact_output_is_rounded(self):
         found = attoscope.judge(self.o, self.q, self.k, self.v, mask="causal")
         self.assertTrue(found.ok, str(found))

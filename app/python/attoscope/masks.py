@@ -1,6 +1,7 @@
 """Finds the rule of a mask tensor, and the tokens of a padded sequence."""
 from __future__ import annotations
 
+import math
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import BadTensor, NoRule
@@ -16,6 +17,7 @@ class MaskRows(NamedTuple):
     counts: List[int]
     firsts: List[int]
     lasts: List[int]
+    finite: bool = False  #: hidden keys have numbers such as finfo.min: a query that sees no key gets a mean of V
 
     def are_from(self, i: int, first: int, last: int) -> bool:
         """True if query i sees exactly the keys from `first` to `last`."""
@@ -26,12 +28,12 @@ class MaskRows(NamedTuple):
 
     def for_queries(self, n: int) -> "MaskRows":
         """The rows of n queries; a single row is used for all of them."""
-        return self if len(self.counts) != 1 else MaskRows(self.keys, self.counts * n, self.firsts * n, self.lasts * n)
+        return self if len(self.counts) != 1 else self._replace(counts=self.counts * n, firsts=self.firsts * n, lasts=self.lasts * n)
 
     def cut(self, queries: slice, keys: slice) -> "MaskRows":
         """Only these queries and keys, with key numbers from 0."""
         moved = [[at - keys.start for at in part[queries]] for part in (self.firsts, self.lasts)]
-        return MaskRows(keys.stop - keys.start, self.counts[queries], *moved)
+        return MaskRows(keys.stop - keys.start, self.counts[queries], *moved, self.finite)
 
 
 class Part(NamedTuple):
@@ -46,7 +48,8 @@ def mask_text(mask: Any, n: Optional[int] = None, n_k: Optional[int] = None) -> 
     """"none", "causal", "window:W" or "padding:W" for a mask [..., n, n_k]: booleans or a tensor of integers (True or 1: seen), or numbers
     that are added (0 or very low).
 
-    The last query is aligned with the last key; ":top-left" after the name: the first query with the first key.
+    The last query is aligned with the last key; ":top-left" after the name: the first query with the first key. Raises NoRule for other
+    masks, also if a query sees no key and finite numbers hide them: its output is then a mean of V, which no rule gives.
 
     >>> mask_text(None, 4)
     'none'
@@ -86,7 +89,9 @@ def _rows_of(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
 
         return _rows_of_tensor(numpy.asarray(mask.get() if hasattr(mask, "get") else mask))
     matrices = list(_matrices(mask.tolist() if hasattr(mask, "tolist") else mask))
-    return (len(matrices),), [_rows_of_lists(matrix) for matrix in matrices]
+    rows = [_rows_of_lists(matrix) for matrix in matrices]
+    finite = any(-math.inf < value <= _MINUS_MUCH for matrix in matrices for row in matrix for value in row)
+    return (len(matrices),), [one._replace(finite=finite) for one in rows]
 
 
 def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
@@ -94,18 +99,19 @@ def _rows_of_tensor(mask: Any) -> Tuple[Tuple[int, ...], List[MaskRows]]:
     if len(mask.shape) < 2 or 0 in mask.shape:
         raise BadTensor("its mask is no matrix")
     seen = _kept(mask)
-    wrong = None
+    finite = False
     if seen is None:
-        seen = mask == 0
-        wrong = ~(seen | (mask <= _MINUS_MUCH))
-    if wrong is not None and bool(wrong.any()):
-        raise NoRule(f"its mask adds {float(mask[wrong][0]):g} to a score, expected 0 or minus infinity")
+        seen, hidden = mask == 0, mask <= _MINUS_MUCH
+        wrong = ~(seen | hidden)
+        if bool(wrong.any()):
+            raise NoRule(f"its mask adds {float(mask[wrong][0]):g} to a score, expected 0 or minus infinity")
+        finite = bool((hidden & (mask > -math.inf)).any())
     n, keys = int(mask.shape[-2]), int(mask.shape[-1])
     seen = _quicker(seen)
     counts = seen.sum(-1).reshape(-1).tolist()
     firsts = [first if count else keys for first, count in zip(_first_seen(seen), counts)]
     lasts = [keys - 1 - behind if count else -1 for behind, count in zip(_first_seen(_mirrored(seen)), counts)]
-    rows = [MaskRows(keys, counts[i:i + n], firsts[i:i + n], lasts[i:i + n]) for i in range(0, len(counts), n)]
+    rows = [MaskRows(keys, counts[i:i + n], firsts[i:i + n], lasts[i:i + n], finite) for i in range(0, len(counts), n)]
     return tuple(int(length) for length in mask.shape[:-2]), rows
 
 
@@ -178,6 +184,8 @@ def name_of(rows: MaskRows) -> Optional[str]:
     """The text of `mask_text`; None if the mask matches no rule."""
     if min(rows.counts) == rows.keys:
         return "none"
+    if rows.finite and min(rows.counts) == 0:
+        return None
     if max(rows.counts) == 0:
         return f"padding:{rows.keys}"
     n, keys = len(rows.counts), rows.keys
@@ -233,7 +241,7 @@ def keys_and_causal(rows: MaskRows, n: int, causal: bool) -> MaskRows:
     if any(not rows.are_from(i, rows.firsts[i], rows.lasts[i]) for i in range(n)):
         raise NoRule("its padding lies between tokens")
     lasts = [min(last, i + offset) for i, last in enumerate(rows.lasts)]
-    return MaskRows(rows.keys, [max(0, last - first + 1) for first, last in zip(rows.firsts, lasts)], rows.firsts, lasts)
+    return rows._replace(counts=[max(0, last - first + 1) for first, last in zip(rows.firsts, lasts)], lasts=lasts)
 
 
 def mask_tensor(mask: Any) -> Tensor:
