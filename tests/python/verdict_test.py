@@ -290,6 +290,18 @@ class Program(Case):
         self.assertIn("pages 0 and 1 of sequence 1 are exchanged", str(attoscope.judge(o, one_head[0], *pages, mask="causal", **wrong)))
         self.assertIn("whole numbers", self.sentence_of(attoscope.BadTensor, attoscope.judge, o, *one_head, cu_seqlens_q=[0, 1.5]))
 
+    def test_a_mask_tensor_is_that_of_each_sequence(self):
+        heads = [[[row] * 3 for row in x] for x in (self.q, self.k, self.v)]
+        seen = [[(i * 5 + j * 3) % 4 != 0 or i == j for j in range(24)] for i in range(24)]
+        causal = [[j <= i for j in range(24)] for i in range(24)]
+        for mask in (seen, causal):
+            o = [[row] * 3 for i in (0, 24) for row in plain_attention(*(x[i:i + 24] for x in (self.q, self.k, self.v)), mask)]
+            self.assertTrue(attoscope.judge(o, *heads, mask=mask, cu_seqlens_q=[0, 24, 48]).ok)
+            self.assertFalse(attoscope.judge(o, *heads, cu_seqlens_q=[0, 24, 48]).ok)
+        if numpy:
+            wrong = self.sentence_of(attoscope.BadTensor, attoscope.judge, o, *heads, mask=numpy.array([[3]]), cu_seqlens_q=[0, 24, 48])
+            self.assertTrue(wrong.startswith("mask of integers holds 3"), wrong)
+
     def test_a_forgotten_mask_is_wrong(self):
         with self.assertRaises(AssertionError) as caught:
             attoscope.assert_attention_close(plain_attention(self.q, self.k, self.v), self.q, self.k, self.v, mask="causal")

@@ -84,7 +84,7 @@ def judge(
     `cu_seqlens_q` and `cu_seqlens_k` (by default that of Q) are the bounds of sequences, `leftpad_k` the padding before their keys,
     `cache_seqlens` their numbers of keys, `block_table` their pages [sequences, pages], or in FlashInfer's form `kv_indptr`,
     `kv_indices` and `kv_last_page_len`. Pages are [page, heads, d], with `page_layout="HND"` [heads, page, d]; `kv` holds K and V in one
-    tensor; `k` and `v` are then None.
+    tensor; `k` and `v` are then None. A tensor `mask` is that of each sequence; all have as many tokens.
 
     `save` keeps the tensors in that .safetensors file, so that the command of the verdict can be run again. `report` writes an HTML
     page into that file; True keeps it only in the verdict (the default in a notebook); False makes none.
@@ -98,7 +98,8 @@ def judge(
     tables = {name: typed[name] if is_file_name(typed[name]) else integers_of(typed[name], name) for name in _TABLES if typed[name] is not None}
     multipliers = {**_scales_of(scales or {}), **tables, **({} if kv is None else {"kv": kv})}
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
-    options = in_words({name: typed[name] for name in (*PROBLEM, "mask_file", "empty_rows", "policy", "like", "head", "threads", "page_layout")}, in_memory)
+    options = in_words({name: typed[name] for name in (*PROBLEM, "mask_file", "empty_rows", "policy", "like", "head", "threads", "page_layout")},
+                       in_memory, packed=bool(tables))
     if isinstance(options["mask"], Tensor):
         if options.pop("mask_file") is not None:
             raise BadOption("mask is a tensor and mask_file names another, expected one of them")

@@ -15,9 +15,9 @@ PROBLEM = ("mask", "scale", "softcap", "alibi", "sink", "format", "layout")
 OF_HEADS = {"scale": "scale", "softcap": "softcap", "alibi": "alibi_slopes", "sink": "sinks"}
 
 
-def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[str, Any]:
+def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor], packed: bool = False) -> Dict[str, Any]:
     """Options of `judge` and `view` in the program's words; numbers for each head stay lists. A mask tensor becomes the name of
-    its rule, or a tensor for a file if it matches none.
+    its rule, or a tensor for a file if it matches none, or if the tensors are `packed`: the mask is then that of each sequence.
 
     >>> in_words({"format": "bfloat16", "mask": "Causal", "layout": "B N H D", "scale": 0.5, "sink": [1, 2]}, {})
     {'format': 'bf16', 'mask': 'causal', 'layout': 'bnhd', 'scale': 0.5, 'sink': [1.0, 2.0]}
@@ -31,7 +31,7 @@ def in_words(options: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Dict[
     found.update({name: _format(found[name]) for name in ("format",) if name in found})
     found.update({name: _number(found[name], name) for name in OF_HEADS if name in found})
     if "mask" in found:
-        found["mask"] = _mask(found["mask"], tensors, heads_last(found.get("layout")))
+        found["mask"] = _mask(found["mask"], tensors, heads_last(found.get("layout")), packed)
     return found
 
 
@@ -71,7 +71,7 @@ def numbers_of(value: Any, name: str) -> List[float]:
         raise BadOption(f"{name} holds {value!r}, expected numbers") from None
 
 
-def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool) -> Any:
+def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool, packed: bool) -> Any:
     if value is None:
         return None
     if isinstance(value, str):
@@ -82,7 +82,7 @@ def _mask(value: Any, tensors: Mapping[str, Tensor], tokens_first: bool) -> Any:
     lengths = [tensors[name].shape[axis] if name in tensors and len(tensors[name].shape) > 2 else
                tensors[name].shape[-2] if name in tensors else None for name in ("q", "k")]
     try:
-        return mask_text(value, *lengths)
+        return mask_tensor(value) if packed else mask_text(value, *lengths)
     except NoRule:
         return mask_tensor(value)
     except BadTensor as error:
