@@ -261,6 +261,15 @@ class Program(Case):
             self.assertTrue(found.ok, str(found))
             self.assertFalse(attoscope.judge(o, self.q, self.k, self.v, mask=seen).ok)
 
+    def test_queries_see_the_keys_of_their_document(self):
+        seen = [[j <= i and (i < 20) == (j < 20) for j in range(48)] for i in range(48)]
+        o = plain_attention(self.q, self.k, self.v, seen)
+        documents = [3] * 20 + [7] * 28
+        file = os.path.join(self.folder, "case.safetensors")
+        self.assertTrue(attoscope.judge(o, self.q, self.k, self.v, mask="causal", document_ids=documents, save=file).ok)
+        self.assertTrue(attoscope.judge(o, self.q, self.k, self.v, mask="causal", document_ids=f"{file}:document_ids").ok)
+        self.assertFalse(attoscope.judge(o, self.q, self.k, self.v, mask="causal").ok)
+
     def test_exact_output_is_rounded(self):
         found = attoscope.judge(self.o, self.q, self.k, self.v, mask="causal")
         self.assertTrue(found.ok, str(found))

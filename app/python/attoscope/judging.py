@@ -32,6 +32,7 @@ def judge(
     dsink: Any = None,
     mask: Any = None,
     mask_file: "os.PathLike[str] | str | None" = None,
+    document_ids: Any = None,
     scale: Any = None,
     softcap: Any = None,
     alibi: Any = None,
@@ -72,7 +73,8 @@ def judge(
 
     `mask` is "causal", "window:W" (a query and the W - 1 keys before it), "padding:W" (causal without the first W keys), None, or a
     tensor [..., n, n_k]: booleans or integers (True or 1: seen), or numbers that are added to the scores. `mask_file` names a file with
-    such a tensor, to which the rule of `mask` is added. `empty_rows` is the output of queries that see no key, "zeros" or "nan". `scale`, `softcap`,
+    such a tensor, to which the rule of `mask` is added. `document_ids`, [n_k] or [batch, n_k], are whole numbers or a file's name: a query
+    sees only keys of its own document. `empty_rows` is the output of queries that see no key, "zeros" or "nan". `scale`, `softcap`,
     `alibi` (a slope) and `sink` (a logit in every denominator) are numbers, or lists or tensors of one for each head, or the name of
     a file of them. `format` is the format of P in the kernel: torch.bfloat16, "bfloat16" or "bf16"; by default the type of Q.
     `policy` or `like` name your kernel's rounding policy or kind of kernel (`attoscope presets` lists them).
@@ -95,8 +97,10 @@ def judge(
     given = {name: typed[name] for name in "qkvo" if name in "qo" or kv is None or typed[name] is not None}
     call, gradients = dict(given), {name: typed[name] for name in _GRADIENTS if typed[name] is not None}
     given.update(gradients)
-    tables = {name: typed[name] if is_file_name(typed[name]) else integers_of(typed[name], name) for name in _TABLES if typed[name] is not None}
-    multipliers = {**_scales_of(scales or {}), **tables, **({} if kv is None else {"kv": kv})}
+    integers = {name: typed[name] if is_file_name(typed[name]) else integers_of(typed[name], name)
+                for name in (*_TABLES, "document_ids") if typed[name] is not None}
+    tables = [name for name in _TABLES if name in integers]
+    multipliers = {**_scales_of(scales or {}), **integers, **({} if kv is None else {"kv": kv})}
     in_memory = {name: tensor_of(value, name) for name, value in {**given, **multipliers}.items() if not is_file_name(value)}
     options = in_words({name: typed[name] for name in (*PROBLEM, "mask_file", "empty_rows", "policy", "like", "head", "threads", "page_layout")},
                        in_memory, packed=bool(tables))
