@@ -26,7 +26,7 @@ class NoRule(BadTensor):
 
 
 class BadOption(AttoscopeError, ValueError):
-    """An unknown option, or a value that it does not accept."""
+    """An option that the program does not have, or a value that it does not accept."""
 
 
 class CouldNotRun(AttoscopeError):
