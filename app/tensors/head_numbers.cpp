@@ -189,9 +189,9 @@ WindowSides sides_of(const Beside& found, bool is_left, std::optional<bool> caus
   return {numbers[0] - 1, causal == false ? numbers[0] - 1 : 0};  // a sliding window counts the query
 }
 
-/// The mask that causal, window_size and the like beside a layer describe; "": there are none. `names` receives their names if
-/// it is empty.
-std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::string& names) {
+/// The mask that causal, window_size and the like beside a layer describe; "": there are none. A side without a bound shows
+/// `most_keys`. `names` receives their names if it is empty.
+std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, int most_keys, std::string& names) {
   const std::optional<Beside> causal = sets.beside(causal_names, layer), left = sets.beside(window_left_names, layer),
                               window = left ? left : sets.beside(window_names, layer);
   if (!causal && !window) return "";
@@ -204,14 +204,16 @@ std::string mask_beside(const Sets& sets, const CallFiles::Layer& layer, std::st
                            layer.sequence < 0 && layer.q.n != layer.k.n;
   const std::string where = is_pytorchs && is_causal == true ? ":top-left" : "";
   if (!sides.left && sides.right == 0) return "causal" + where;
-  return fmt::format("window:{}:{}", sides.left.value_or(max_tile - 1), sides.right.value_or(max_tile - 1)) + where;
+  return fmt::format("window:{}:{}", sides.left.value_or(most_keys), sides.right.value_or(most_keys)) + where;
 }
 
 /// The masks of all heads, if values beside each layer describe one; else none. `names` receives the names of the first ones.
 Numbers masks_beside(const Sets& sets, const CallFiles& files, std::string& names) {
   Numbers all;
+  int most_keys = 1;  // of all sequences, whose masks then have one text
+  for (const CallFiles::Layer& layer : files.layers()) most_keys = std::max({most_keys, layer.q.n, layer.k.n});
   for (const CallFiles::Layer& layer : files.layers())
-    if (const std::string mask = mask_beside(sets, layer, names); !mask.empty()) append(all, {mask}, layer);
+    if (const std::string mask = mask_beside(sets, layer, most_keys, names); !mask.empty()) append(all, {mask}, layer);
   return static_cast<int>(all.size()) == files.heads() ? all : Numbers();
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -170,6 +171,16 @@ TEST_F(HeadNumbers, TheMaskIsToldByTheValueItIsFrom) {
   EXPECT_EQ(numbers.text("mask", 2), "window:63:0");
   EXPECT_THAT(numbers.found(),
               Contains(AllOf(StartsWith("--mask is window:127:0, by "), HasSubstr("call.pt: value 'layers.0.window_size'."))));
+}
+
+TEST_F(HeadNumbers, ASideOfAWindowWithoutABoundHasAsManyKeysAsThereAre) {
+  for (const auto& [left, right, mask] : {std::tuple{3, -1, "window:3:12"}, {-1, 2, "window:12:2"}}) {
+    SavedDict dict;
+    dict.floats("q", {1, 2, 8, 4}, std::vector<double>(64)).value("window_size", SavedDict::tuple({left, right}));
+    for (const char* const part : {"k", "v"}) dict.floats(part, {1, 2, 12, 4}, std::vector<double>(96));
+    const app::HeadNumbers numbers({}, CallFiles(TensorSpec(scratch_.write("call.pt", dict.bytes()))));
+    EXPECT_EQ(numbers.text("mask", 0), mask);
+  }
 }
 
 TEST_F(HeadNumbers, TheMaskOfPyTorchsFlagBeginsAtTheFirstKey) {
