@@ -47,10 +47,12 @@ class LseJudge {
   }
   LseForm usual_form() const { return form_of("", given_.problem, seen_in(claim_.format, given_.problem.input.tensors)); }
 
-  /// Forms that round before the exponential, or that sum rounded P.
+  /// Forms that do not round Q and K to D, that round before the exponential, or that sum rounded P.
   std::vector<LseForm> other_forms(const LseForm& usual) const {
     std::vector<LseForm> all;
     const std::string d = name(claim_.format);
+    if (const std::shared_ptr<const Tensors>& given = given_.problem.input.tensors; given != usual.inputs)
+      all.push_back(form_of("its Q, K are used as they are, not rounded to " + d, given_.problem, given));
     if (significand_bits(claim_.format) > 16) return all;
     const std::vector<double> spread = spread_of(usual);
     const double unit = epsilon(claim_.format) / 2;

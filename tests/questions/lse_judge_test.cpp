@@ -212,6 +212,31 @@ TEST(LseJudge, ALeftOutMaskTensorIsNamed) {
   }
 }
 
+/// Q and K of eight bits times a scale, which bf16 does not hold: a kernel may use them as they are, or rounded.
+TEST(LseJudge, ScaledTensorsMayBeUsedAsTheyAre) {
+  Problem p = problem_in(bf16, AttentionShape::square(60, 16), causal, 1);
+  const Problem unscaled = p;
+  Tensors t = *p.input.tensors;
+  for (Values* x : {&t.q, &t.k})
+    for (double& y : *x) y *= 0.7F;
+  p.input = testing::given(t);
+  for (Values* x : {&t.q, &t.k})
+    for (double& y : *x) y = round(bf16, y);
+  Problem rounded = p;
+  rounded.input = testing::given(t);
+  for (const bool two : {false, true}) {
+    const LseJudgement judged = judge_lse(given_lse(p, bf16, plain_lse(seen(p), bf16, {.base_2 = two})))[two];
+    EXPECT_TRUE(judged.rounded) << words(judged);
+    EXPECT_EQ(judged.as, "its Q, K are used as they are, not rounded to bf16");
+  }
+  const LseJudgement of_rounded = judge_lse(given_lse(p, bf16, plain_lse(seen(rounded), bf16, {})))[0];
+  EXPECT_TRUE(of_rounded.rounded && of_rounded.as.empty()) << words(of_rounded);
+  EXPECT_FALSE(judge_lse(given_lse(p, bf16, plain_lse(seen(unscaled), bf16, {})))[0].rounded) << "without the scale";
+  Values wrong = plain_lse(seen(p), bf16, {});
+  wrong[30] += 0.1;
+  EXPECT_FALSE(judge_lse(given_lse(p, bf16, wrong))[0].rounded);
+}
+
 struct LseSlipCase {
   const char *kind, *words;
   std::function<void(Problem&)> wrong;                              ///< changes the kernel's problem
