@@ -214,6 +214,18 @@ std::string left_out_text(const CallJudgement& call) {
   return fmt::format(" V has d_v = {} columns and O {}: columns {} to {} of O are not judged.", d_v, all, d_v, all - 1);
 }
 
+/// The sequences with queries that are not judged, as they have no keys; "": there are none.
+std::string without_keys_text(const CallJudgement& call) {
+  const std::set<int>& all = call.sequences_without_keys;
+  if (all.empty()) return "";
+  if (all.size() == 1) return fmt::format(" Sequence {} has queries and no keys: it is not judged.", *all.begin());
+  if (all.size() > 4)
+    return fmt::format(" {} sequences, the first {}, have queries and no keys: they are not judged.", all.size(), *all.begin());
+  std::vector<std::string> texts;
+  for (const int sequence : all) texts.push_back(std::to_string(sequence));
+  return " Sequences " + listed(texts, " and ") + " have queries and no keys: they are not judged.";
+}
+
 /// A sentence on the mistakes that would be visible on these tensors.
 std::string seen_text(const CallJudgement& call) {
   const SeenMistakes& seen = call.seen;
@@ -258,7 +270,7 @@ std::string place_text(const JudgedRow& row) {
 
 std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const std::string& accepting) {
   if (const std::string why = call.incomparable(); !why.empty()) return {"Not comparable: " + why + ".", "", ""};
-  const std::string others = due_text(call) + left_out_text(call);
+  const std::string others = due_text(call) + left_out_text(call) + without_keys_text(call);
   if (!call.rounded()) return {wrong_sentence(call), wrong_evidence(call) + others, advice(call, accepting)};
   return {rounded_sentence(call), rounded_evidence(call) + others, seen_text(call)};
 }

@@ -354,6 +354,7 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
     const bool empty = s.q.count == 0 || s.k.count == 0;
     if (empty)
       call.left_out.push_back("sequence " + std::to_string(s.index) + " has no " + (s.q.count == 0 ? "queries" : "keys"));
+    if (empty && s.q.count > 0) call.without_keys.push_back(s.index);
     return empty;
   });
   if (call.sequences.empty())

@@ -1,6 +1,7 @@
 // Packed, padded and paged calls in files of torch.save (tests/data/packed): each sequence is judged as a call.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -244,6 +245,30 @@ TEST(PackedCommand, TellsOfQueriesBehindTheLastSequence) {
   EXPECT_THAT(left_out(4), ElementsAre("tokens 4 to 5 of q belong to no sequence"));
   EXPECT_THAT(left_out(5), ElementsAre("token 5 of q belongs to no sequence"));
   EXPECT_THAT(left_out(6), IsEmpty());
+}
+
+/// O of a sequence without keys is not judged, and the verdict says so. Every V is 1, and so is every other O.
+TEST(PackedCommand, TheVerdictNamesSequencesWithoutKeys) {
+  const TemporaryDirectory scratch;
+  const auto second_sentence = [&](const std::vector<std::int32_t>& bounds_of_keys) {
+    const auto is_empty = [&](int token) {
+      const auto i = static_cast<std::size_t>(token / 2);
+      return bounds_of_keys[i] == bounds_of_keys[i + 1];
+    };
+    const std::vector<FileTensor> call{{"q", "F32", "[12,2,4]", numbers(96)},
+                                       {"k", "F32", "[12,2,4]", numbers(96)},
+                                       counted("v", {12, 2, 4}, [](int) { return 1; }),
+                                       counted("o", {12, 2, 4}, [&](int i) { return is_empty(i / 8) ? std::nan("") : 1; }),
+                                       ints("cu_seqlens_k", bounds_of_keys)};
+    const std::string file = written(scratch, call, {ints("cu_seqlens_q", {0, 2, 4, 6, 8, 10, 12})});
+    return json_of({"judge", "--input", file})["sentences"][1].get<std::string>();
+  };
+  EXPECT_THAT(second_sentence({0, 2, 4, 6, 8, 10, 12}), Not(HasSubstr("no keys")));
+  EXPECT_THAT(second_sentence({0, 2, 2, 6, 8, 10, 12}), EndsWith(" Sequence 1 has queries and no keys: it is not judged."));
+  EXPECT_THAT(second_sentence({0, 2, 2, 6, 6, 12, 12}),
+              EndsWith(" Sequences 1, 3 and 5 have queries and no keys: they are not judged."));
+  EXPECT_THAT(second_sentence({0, 0, 0, 12, 12, 12, 12}),
+              EndsWith(" 5 sequences, the first 0, have queries and no keys: they are not judged."));
 }
 
 /// K and V lie in turn in a tensor of both in Fortran order.
