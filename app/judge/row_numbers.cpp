@@ -126,14 +126,35 @@ std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& in
   return open_row_numbers(found, "--lse", lse_names, call);
 }
 
-std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
-  if (!names_one_file(input.files())) return "";
+namespace {
+
+/// The tensors of this file with a usual name of a log-sum-exp, in the order of these names.
+std::vector<NamedTensor> tensors_named_lse(const TensorSpec& input) {
+  std::vector<NamedTensor> found;
+  if (!names_one_file(input.files())) return found;
   const TensorSet set = open_tensor_set(input.files());
   for (const std::string_view name : lse_names)
     for (const NamedTensor& t : set.tensors)
-      if (last_name(t.name) == name && t.refusal.empty() && row_numbers_of({t, {}, {}}, call))
-        return input.files() + ":" + t.name;
+      if (last_name(t.name) == name) found.push_back(t);
+  return found;
+}
+
+}  // namespace
+
+std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
+  for (const NamedTensor& t : tensors_named_lse(input))
+    if (t.refusal.empty() && row_numbers_of({t, {}, {}}, call)) return input.files() + ":" + t.name;
   return "";
+}
+
+std::string unused_lse(const TensorSpec& input, const CallFiles& call) {
+  if (input.empty() || (call.layers().size() > 1 && call.layers().front().sequence < 0)) return "";
+  const std::vector<NamedTensor> named = tensors_named_lse(input);
+  if (named.empty() || !lse_beside(input, call).empty()) return "";
+  const NamedTensor& first = named.front();
+  if (!first.refusal.empty()) return first.refusal + ": it is not used";
+  return first.tensor.label + " has shape " + shape_text(first.tensor.shape) +
+         ", which is no log-sum-exp of this call: it is not used";
 }
 
 }  // namespace attoscope::app

@@ -59,5 +59,8 @@ std::string file_of_row_numbers(const std::string& spec);
 
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
 std::string lse_beside(const TensorSpec& input, const CallFiles& call);
+/// A sentence on the first tensor in this file with such a name, if none of them is a log-sum-exp of the call that can be read;
+/// "": there is none, or there are several layers.
+std::string unused_lse(const TensorSpec& input, const CallFiles& call);
 
 }  // namespace attoscope::app

@@ -152,6 +152,26 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
     }
 }
 
+/// L in the file with another shape or type is not judged, and the report says so.
+TEST(JudgeLseCommand, TellsOfOneThatDoesNotFit) {
+  const LseFiles files;
+  const auto derivation = [&](const std::string& type, const std::string& shape, std::size_t bytes) {
+    std::vector<FileTensor> tensors;
+    for (const auto& [part, x] : files.parts()) tensors.push_back({part, "F32", "[2,3,48,16]", LseFiles::bytes_of(*x)});
+    tensors.push_back({"lse", type, shape, std::string(bytes, '\0')});
+    const std::string file = files.scratch.write("call.safetensors", safetensors(tensors));
+    const json told = json_of({"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--threads", "1"});
+    EXPECT_FALSE(told.contains("lse"));
+    return told["derivation"].back().get<std::string>();
+  };
+  EXPECT_THAT(derivation("F32", "[2,3,47]", 1128),
+              AllOf(StartsWith("Left out: "),
+                    EndsWith("tensor 'lse' has shape [2, 3, 47], which is no log-sum-exp of this call: it is not used.")));
+  EXPECT_THAT(
+      derivation("I64", "[2,3,48]", 2304),
+      AllOf(StartsWith("Left out: "), HasSubstr("tensor 'lse' has dtype 'I64', expected "), EndsWith(": it is not used.")));
+}
+
 /// L and gradients in an archive of .npy files are found as in other files, and are named with the archive.
 TEST(JudgeLseCommand, FindsItByNameInAnArchive) {
   const LseFiles files;
