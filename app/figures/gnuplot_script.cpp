@@ -34,7 +34,7 @@ std::string gnuplot_number(double x) { return std::isfinite(x) ? shortest(x) : "
 
 std::string gnuplot_colour(std::uint32_t rgb) { return fmt::format("'#{:06x}'", rgb); }
 
-PrintLook print_look(ui::Ink ink) {
+PrintLook print_look(ui::Ink ink, int round) {
   static constexpr std::array<PrintLook, 13> looks{{{0x7a4800, 7, "1"},
                                                     {0x2f8fd0, 8, "(8,3)"},
                                                     {0x59636f, 9, "1"},
@@ -48,7 +48,12 @@ PrintLook print_look(ui::Ink ink) {
                                                     {0x8c2800, 6, "(6,3)"},
                                                     {0xc0629a, 4, "(12,3,3,3,3,3)"},
                                                     {0x1b2027, 12, "1"}}};
-  return looks[static_cast<std::size_t>(ink)];
+  PrintLook look = looks[static_cast<std::size_t>(ink)];
+  if (round == 0) return look;
+  constexpr int marks = 15, marks_on = 7, one = static_cast<int>(ui::Ink::one), inks = static_cast<int>(ui::Ink::six) - one + 1;
+  look.mark = (look.mark - 1 + round * marks_on) % marks + 1;
+  look.dash = looks[static_cast<std::size_t>(one + (static_cast<int>(ink) - one + round) % inks)].dash;
+  return look;
 }
 
 namespace {
@@ -244,12 +249,13 @@ std::string error_bars(const std::string& block, const std::string& colour, doub
 /// A curve or its marks, without error bars. `own_dash`: draw it with its ink's dash pattern.
 std::string curve_plot(const std::string& block, const ui::Series& s, const std::string& title, const Print& print,
                        bool own_dash) {
-  const std::string colour = "lc rgb " + ink(s.ink);
+  const PrintLook look = print_look(s.ink, s.round);
+  const std::string colour = "lc rgb " + gnuplot_colour(look.colour);
   const std::string line = fmt::format("lw {} dt {}", (s.ink == ui::Ink::golden ? 1.0 : 1.6) * print.weight,
                                        s.dashed   ? "2"
-                                       : own_dash ? print_look(s.ink).dash
+                                       : own_dash ? look.dash
                                                   : "1");
-  const std::string mark = fmt::format("pt {} ps {}", print_look(s.ink).mark, 0.55 * print.mark);
+  const std::string mark = fmt::format("pt {} ps {}", look.mark, 0.55 * print.mark);
   switch (s.shape) {
     case ui::Shape::line:
     case ui::Shape::steps:
@@ -304,7 +310,7 @@ std::vector<ui::Series> beside_each_other(std::vector<ui::Series> series, int gr
 // --- legends ----------------------------------------------------------------------------------------------------------
 
 bool same_look(const ui::Series& x, const ui::Series& y) {
-  return x.label == y.label && x.ink == y.ink && x.shape == y.shape && x.dashed == y.dashed;
+  return x.label == y.label && x.ink == y.ink && x.shape == y.shape && x.dashed == y.dashed && x.round == y.round;
 }
 
 /// True if all panels show the same series: then one legend stands above all of them.

@@ -27,7 +27,8 @@ struct PrintLook {
   int mark;              ///< gnuplot's number
   const char* dash;      ///< gnuplot's pattern, used if no curve of the panel is dashed
 };
-PrintLook print_look(ui::Ink ink);
+/// `round`: further series with one of the six inks have other marks and dashes.
+PrintLook print_look(ui::Ink ink, int round = 0);
 
 /// A heat map's colours as the block `name` of packed 0xRRGGBB, row by row from the top.
 std::string heat_block(const std::string& name, const ui::FigureHeat& heat);

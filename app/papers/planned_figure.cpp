@@ -225,8 +225,10 @@ class PlanDrawing {
     };
     s.label = look("label");
     s.dashed = dashed == "yes" || (!dashed.empty() && dashed == value);
-    s.ink = ink.empty() ? static_cast<ui::Ink>(static_cast<std::size_t>(ui::Ink::one) + panel.series.size() % 6)
-                        : static_cast<ui::Ink>(place(ink_names, ink));
+    if (ink.empty())
+      take_turn(s, panel.series.size());
+    else
+      s.ink = static_cast<ui::Ink>(place(ink_names, ink));
     s.shape = shape.empty() ? ui::Shape::line_and_marks : static_cast<ui::Shape>(place(shape_names, shape));
     if (line.value("over_first", false)) {
       const double first = s.y.empty() ? 1 : s.y.front();

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "app/figures/gnuplot.h"
@@ -132,6 +133,10 @@ TEST(FigureData, AllPoliciesAreDrawn) {
   const FigureSettings settings{.policy = "eager", .all_policies = true, .n = 64, .d = 16, .seeds = 1};
   EXPECT_EQ(small("tile-square", settings).panels.size(), 5u);
   EXPECT_EQ(small("format-golden", settings).panels.at(0).series.size(), 6u);
+  std::set<std::pair<Ink, int>> looks;
+  const Figure lengths = small("sequence-length", settings);
+  for (const Series& s : lengths.panels.at(0).series) EXPECT_TRUE(looks.emplace(s.ink, s.round).second) << s.label;
+  EXPECT_EQ(looks.size(), 10u);
 }
 
 TEST(FigureData, NoCaptionStatesWhatIsNotKnown) {

@@ -1,6 +1,7 @@
 // A gnuplot that never ends can be cancelled. Line styles for print, and TikZ.
 #include "app/figures/gnuplot.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -101,9 +102,11 @@ TEST(Print, SixSeriesStayApartInGrey) {
 Figure figure_of(std::vector<std::string> labels, double y, double step) {
   Figure f{.name = "f", .caption = {}, .panels = {{}}};
   f.panels[0].x = ui::number_axis("x_1 & 50 % of #2"), f.panels[0].y = ui::number_axis("mean |error| × 10² ≤ α");
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    f.panels[0].series.push_back(ui::series_of(labels[i], static_cast<ui::Ink>(static_cast<std::size_t>(ui::Ink::one) + i),
-                                               ui::Shape::line_and_marks, {1, 2, 3}, {y, y + step, y + 2 * step}));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    f.panels[0].series.push_back(
+        ui::series_of(labels[i], ui::Ink::one, ui::Shape::line_and_marks, {1, 2, 3}, {y, y + step, y + 2 * step}));
+    ui::take_turn(f.panels[0].series[i], i);
+  }
   return f;
 }
 
@@ -126,6 +129,25 @@ TEST(Print, EverySeriesHasADashOfItsOwnUnlessADashMeansSomething) {
   f.panels[0].series[1].dashed = true;
   EXPECT_EQ(dashes("2"), 1u);
   EXPECT_EQ(dashes("1"), 4u) << "the other series stay solid";
+}
+
+TEST(Print, FurtherSeriesHaveOtherMarksAndDashes) {
+  const Figure f = figure_of(std::vector<std::string>(18, "one"), 1, 1);
+  const std::string script = gnuplot_script(f, PictureFormat::pdf, "f");
+  const std::vector<ui::Series>& series = f.panels[0].series;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const PrintLook x = print_look(series[i].ink, series[i].round);
+    EXPECT_EQ(
+        testing::occurrences(script, fmt::format("lc rgb {} lw 1.6 dt {} pt {} ps", gnuplot_colour(x.colour), x.dash, x.mark)),
+        1u)
+        << i;
+    for (std::size_t k = i % 6; k < i; k += 6) {
+      const PrintLook y = print_look(series[k].ink, series[k].round);
+      EXPECT_EQ(x.colour, y.colour) << i << " " << k;
+      EXPECT_NE(x.mark, y.mark) << i << " " << k;
+      EXPECT_STRNE(x.dash, y.dash) << i << " " << k;
+    }
+  }
 }
 
 /// The texts of the ticks of y in a script: 'text' place, ...

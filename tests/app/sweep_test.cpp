@@ -303,6 +303,17 @@ TEST(SweepFigure, BarsReachWhatTheSpreadSays) {
   EXPECT_EQ(m.high.at(0), row.max);
 }
 
+TEST(SweepFigure, MoreThanSixLinesStayApart) {
+  Sweep sweep = small_sweep();
+  sweep.axes[1] = parse_axis("mantissa_bits=3:10");
+  const FigurePanel panel = sweep_figure(sweep, *sweep_table(sweep, sweep.measure, {}), {}).panels.at(0);
+  ASSERT_EQ(panel.series.size(), 8u);
+  for (const std::size_t i : {0u, 1u}) {
+    EXPECT_EQ(panel.series[i].ink, panel.series[i + 6].ink);
+    EXPECT_NE(panel.series[i].round, panel.series[i + 6].round);
+  }
+}
+
 TEST(SweepFigure, AMapHasACellForEachCombination) {
   const Sweep sweep = small_sweep();
   const auto answers = run_sweep(sweep, {});

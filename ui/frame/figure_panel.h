@@ -1,6 +1,7 @@
 /// A plot as a value: axes, series and heat maps, drawn by the window, the CSV writer and gnuplot.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct Series {
   bool dashed = false;
   std::vector<double> x, y;
   std::vector<double> low, high;  ///< ends of the error bars, or edges of the band; empty: none
+  int round = 0;                  ///< number of earlier series of the panel that have the ink by turn: each has another mark
 };
 
 struct FigureAxis {
@@ -81,6 +83,13 @@ inline Series series_of(std::string label, Ink ink, Shape shape, std::vector<dou
   s.x = std::move(x);
   s.y = std::move(y);
   return s;
+}
+
+/// Gives the series number `place` of a panel its look: the six inks by turn.
+inline void take_turn(Series& s, std::size_t place) {
+  constexpr std::size_t inks = static_cast<std::size_t>(Ink::six) - static_cast<std::size_t>(Ink::one) + 1;
+  s.ink = static_cast<Ink>(static_cast<std::size_t>(Ink::one) + place % inks);
+  s.round = static_cast<int>(place / inks);
 }
 
 /// Finds the series with this label; null: none.

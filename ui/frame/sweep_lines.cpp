@@ -93,7 +93,7 @@ SweepLines sweep_lines(const SweepTable& t, const SweepAxes& axes) {
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t second = shown > 1 ? i * (all - 1) / (shown - 1) : 0;
     Series& s = p.series.emplace_back(mean_line(t, second, axes.spread, lines.places.emplace_back()));
-    if (t.axes.size() > 1) s.ink = static_cast<Ink>(static_cast<std::size_t>(Ink::one) + i % 6);
+    if (t.axes.size() > 1) take_turn(s, i);
   }
   if (t.has_rival) p.series.push_back(rival_line(t));
   const bool positive =

@@ -39,10 +39,11 @@ constexpr EnumArray<Ink, InkMark> marks{{{ImPlotMarker_Circle, true},
                                          {ImPlotMarker_Right, false},
                                          {ImPlotMarker_Diamond, false}}};
 
-ImPlotSpec mark_spec(Ink ink, Colour colour, float radius) {
-  const InkMark& mark = marks[ink];
+ImPlotSpec mark_spec(const Series& s, Colour colour, float radius) {
+  constexpr int shapes = ImPlotMarker_Asterisk + 1, shapes_on = 3;  // without the two that look like error bars
+  const InkMark& mark = marks[s.ink];
   ImPlotSpec spec = dots(colour, radius, mark.filled);
-  spec.Marker = mark.shape;
+  spec.Marker = (mark.shape + s.round * shapes_on) % shapes;
   return spec;
 }
 
@@ -102,7 +103,7 @@ void draw_spread(const Series& s, Colour colour, bool sideways) {
 
 void draw_line(const Series& s, Colour colour, double spacing) {
   const bool marked = s.shape == Shape::line_and_marks && s.x.size() <= most_marks && (spacing >= 6 || s.x.size() == 1);
-  ImPlotSpec spec = marked ? mark_spec(s.ink, colour, 2.8f) : stroke(colour, weight_of(s));
+  ImPlotSpec spec = marked ? mark_spec(s, colour, 2.8f) : stroke(colour, weight_of(s));
   spec.LineWeight = px(s.dashed && s.x.size() > 1 ? 0 : weight_of(s));
   if (s.dashed) draw_dashes(s, colour, weight_of(s));
   if (!s.dashed || marked) ImPlot::PlotLine("##line", s.x.data(), s.y.data(), static_cast<int>(s.x.size()), spec);
@@ -134,7 +135,7 @@ void draw_curve(const DrawnCurve& c, bool log, bool sideways) {
       return draw_levels(s, c.colour, log);
     case Shape::marks:
     case Shape::dots: {
-      const ImPlotSpec spec = mark_spec(s.ink, c.colour, sideways ? 4 : spacing >= 5 ? 3.2f : 1.8f);
+      const ImPlotSpec spec = mark_spec(s, c.colour, sideways ? 4 : spacing >= 5 ? 3.2f : 1.8f);
       return ImPlot::PlotScatter("##marks", (sideways ? s.y : s.x).data(), (sideways ? s.x : s.y).data(), count, spec);
     }
     case Shape::line:
