@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -65,20 +66,20 @@ ui::FigurePanel panel_of_schedules(const ui::FigureSettings& x, const AnswerSwee
   const std::vector<SweepAnswer> answers = answer(sweep);
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answers);
   const std::vector<bool> same = same_bits(sweep, answers);
-  ui::FigurePanel panel = sweep_heat_panel(*sweep_table(sweep, sweep.measure, answers));
+  const std::shared_ptr<const ui::SweepTable> means = sweep_table(sweep, sweep.measure, answers);
+  ui::FigurePanel panel = sweep_heat_panel(*means);
   panel.title = "policy " + x.policy;
   panel.x.label = "splits";
   panel.y.label = "block_k";
   ui::FigureHeat& heat = *panel.heat;
   heat.label = "largest difference, ulps of bf16";
   heat.colours.nothing = 0xc9ccd1;  // the same bits are white
-  const std::size_t down = sweep.axes[1].values.size();
   int others = 0, alike = 0;
   const SweepRow* furthest = nullptr;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const int splits = to_number<int>(table[i].values[0]).value_or(1), keys = to_number<int>(table[i].values[1]).value_or(1);
     if (splits > tile_count(x.n, keys)) {
-      heat.values[i % down * static_cast<std::size_t>(heat.width) + i / down] = ui::FigureHeat::nothing;
+      heat.values[heat_cell(*means, i)] = ui::FigureHeat::nothing;
     } else if (splits > 1 || keys != reference_tile(x)) {
       ++others;
       alike += same[i];

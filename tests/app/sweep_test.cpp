@@ -322,7 +322,10 @@ TEST(SweepFigure, AMapHasACellForEachCombination) {
   const FigureHeat& heat = f.panels.at(0).heat.value();
   EXPECT_EQ(heat.width, 3);
   EXPECT_EQ(heat.height, 2);
-  EXPECT_EQ(heat.values.at(3 + 1), static_cast<float>(table.at(3).mean));  // second row (fp16), second column (block_k 32)
+  EXPECT_EQ(heat.values.at(1), static_cast<float>(table.at(3).mean));      // upper row (fp16), second column (block_k 32)
+  EXPECT_EQ(heat.values.at(3 + 1), static_cast<float>(table.at(2).mean));  // lower row (bf16), as in the window
+  EXPECT_EQ(heat.y0, 1.5) << "the top edge";
+  EXPECT_EQ(heat.y1, -0.5);
   EXPECT_EQ(f.panels.at(0).y.categories, (std::vector<std::string>{"bf16", "fp16"}));
   EXPECT_THAT(figure_csv(f), HasSubstr(",32,fp16,"));
 }
@@ -344,9 +347,9 @@ TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   table.cells.at(2).mean = INFINITY;
   const Figure f = sweep_figure(sweep, table, {.heat_map = true});
   const FigureHeat& heat = f.panels.at(0).heat.value();
-  EXPECT_EQ(heat.values.at(0), FigureHeat::nothing);
-  EXPECT_TRUE(std::isnan(heat.values.at(3)));
-  EXPECT_EQ(heat.values.at(1), INFINITY);
+  EXPECT_EQ(heat.values.at(3), FigureHeat::nothing);
+  EXPECT_TRUE(std::isnan(heat.values.at(0)));
+  EXPECT_EQ(heat.values.at(4), INFINITY);
   EXPECT_EQ(heat.range, std::max({table.cells.at(3).mean, table.cells.at(4).mean, table.cells.at(5).mean}));
   EXPECT_THAT(figure_csv(f), ::testing::Not(HasSubstr(",16,bf16,")));
 }

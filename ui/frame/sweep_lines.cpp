@@ -106,6 +106,11 @@ SweepLines sweep_lines(const SweepTable& t, const SweepAxes& axes) {
   return lines;
 }
 
+std::size_t heat_cell(const SweepTable& table, std::size_t cell) {
+  const std::size_t across = table.axes[0].names.size(), down = table.across();
+  return (down - 1 - cell % down) * across + cell / down;
+}
+
 FigurePanel sweep_heat_panel(const SweepTable& table, bool log) {
   FigurePanel panel;
   for (const auto& [axis, values] : {std::pair{&panel.x, &table.axes[0]}, std::pair{&panel.y, &table.axes[1]}}) {
@@ -121,14 +126,14 @@ FigurePanel sweep_heat_panel(const SweepTable& table, bool log) {
   for (std::size_t i = 0; i < table.cells.size(); ++i) {
     const SweepCell& c = table.cells[i];
     if (c.count == 0) continue;
-    heat.values[i % down * across + i / down] = static_cast<float>(c.mean);
+    heat.values[heat_cell(table, i)] = static_cast<float>(c.mean);
     if (!std::isfinite(c.mean)) continue;
     least = std::min(least, c.mean);
     largest = std::max(largest, std::fabs(c.mean));
   }
-  heat.x0 = heat.y0 = -0.5;
+  heat.x0 = heat.y1 = -0.5;
   heat.x1 = heat.width - 0.5;
-  heat.y1 = heat.height - 0.5;
+  heat.y0 = heat.height - 0.5;
   heat.diverging = least < 0;
   heat.log = log;
   heat.range = largest > 0 ? largest : 1;

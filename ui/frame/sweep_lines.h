@@ -1,6 +1,7 @@
 /// A sweep as lines or marks, or of two parameters as a heat map, for the window and figures.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@ struct SweepLines {
 };
 SweepLines sweep_lines(const SweepTable& table, const SweepAxes& axes);
 
-/// Means as a heat map, with the first parameter across and the second down; a combination without an answer is empty. `log`:
-/// colours on a logarithmic scale.
+/// Means as a heat map, with the first parameter across and the second upwards; a combination without an answer is empty.
+/// `log`: colours on a logarithmic scale, linear below the smallest mean above 0.
 FigurePanel sweep_heat_panel(const SweepTable& table, bool log = false);
+/// Index in the map's values of a cell of the table.
+std::size_t heat_cell(const SweepTable& table, std::size_t cell);
 
 /// True if the first parameter's values are names, drawn as marks.
 bool has_categories(const SweepTable& table);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "implot.h"
 #include "ui/frame/sweep_lines.h"
@@ -18,18 +19,16 @@
 namespace attoscope::ui {
 namespace {
 
-/// The table as a matrix whose last row is the second parameter's first value.
+/// The table as a matrix.
 void refresh_heat(SweepState& m, const std::shared_ptr<const SweepTable>& table) {
   if (m.heat_table == table) return;
   m.heat_table = table;
-  const FigurePanel panel = sweep_heat_panel(*table);
-  const FigureHeat& heat = *panel.heat;
+  FigurePanel panel = sweep_heat_panel(*table);
+  FigureHeat& heat = *panel.heat;
   CellPicture& p = m.heat;
   p.cols = p.across = heat.width;
   p.rows = p.n = heat.height;
-  p.values.clear();
-  for (auto row = heat.values.end(); row != heat.values.begin(); row -= heat.width)
-    p.values.insert(p.values.end(), row - heat.width, row);
+  p.values = std::move(heat.values);
   measure(p);
 }
 
