@@ -201,7 +201,7 @@ std::string in_lines(std::string rest, double mm) {
   return text + literal(rest);
 }
 
-/// Ticks with names, rotated if they are too long for `mm` at 8 points.
+/// Ticks with names; those of x are rotated if they are too long for `mm` at 8 points.
 std::string named_ticks(const char* which, const std::vector<std::string>& names, double mm) {
   std::size_t longest = 0;
   std::string text = fmt::format("set {}tics (", which);
@@ -209,8 +209,8 @@ std::string named_ticks(const char* which, const std::vector<std::string>& names
     text += (i == 0 ? "" : ", ") + literal_tick(names[i]) + " " + std::to_string(i);
     longest = std::max(longest, letters_of(names[i]) + 1);
   }
-  return text + (static_cast<double>(longest * names.size()) * digit_mm > mm ? ") rotate by -35 noenhanced\n"
-                                                                             : ") norotate noenhanced\n");
+  const bool rotates = *which == 'x' && static_cast<double>(longest * names.size()) * digit_mm > mm;
+  return text + (rotates ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n");
 }
 
 /// Range of a numeric axis, as in the window; none for a heat map, which sets its own.

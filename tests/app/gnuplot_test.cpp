@@ -150,6 +150,14 @@ TEST(Print, FurtherSeriesHaveOtherMarksAndDashes) {
   }
 }
 
+TEST(Print, OnlyNamesOfXAreRotated) {
+  Figure f{.name = "f", .caption = {}, .panels = {{}}};
+  f.panels[0].x.categories = f.panels[0].y.categories = std::vector<std::string>(8, "all_direct");
+  const std::string script = gnuplot_script(f, PictureFormat::pdf, "f");
+  EXPECT_EQ(testing::occurrences(script, ") rotate by -35"), 1u);
+  EXPECT_LT(script.find(") rotate by -35"), script.find("set ytics ("));
+}
+
 /// The texts of the ticks of y in a script: 'text' place, ...
 std::set<std::string> tick_texts_in(const std::string& script, std::size_t& count) {
   const std::size_t from = script.find("set ytics ("), end = script.find(')', from);
