@@ -13,13 +13,13 @@
 namespace attoscope::app {
 namespace {
 
-/// The log scale is linear below 1/300 of the range, as in the window.
-constexpr double knee_share = 1.0 / 300;
+/// Ratio of the range to the size below which the log scale is linear.
+double range_over_knee(const ui::FigureHeat& h) { return h.knee > 0 ? h.range / h.knee : 300; }
 
 /// Maps -range .. range to -1 .. 1.
 double shown(double value, const ui::FigureHeat& h) {
   const double share = std::clamp(value / h.range, -1.0, 1.0);
-  return h.log ? std::asinh(share / knee_share) / std::asinh(1 / knee_share) : share;
+  return h.log ? std::asinh(share * range_over_knee(h)) / std::asinh(range_over_knee(h)) : share;
 }
 
 std::uint32_t mixed(std::uint32_t from, std::uint32_t to, double t) {
@@ -102,14 +102,17 @@ std::string palette_words(const ui::FigureHeat& h) {
   return text;
 }
 
-/// Ticks of the colour bar: decades of the range if logarithmic, else halves.
+/// Ticks of the colour bar: decades of the range if logarithmic, else halves; without those too near to 0 for their numbers.
 std::string bar_ticks(const ui::FigureHeat& h) {
+  constexpr double least_apart = 0.1;
   std::string text;
   for (const double share : {-1.0, h.log ? -0.1 : -0.5, h.log ? -0.01 : 0.0, 0.0, h.log ? 0.01 : 0.0, h.log ? 0.1 : 0.5, 1.0}) {
     if ((!h.diverging && share < 0) || (share == 0 && text.ends_with(" 0"))) continue;
+    const double at = shown(share * h.range, h);
+    if (share != 0 && std::fabs(at) < least_apart) continue;
     std::string name = fmt::format("{:.3g}", share * h.range);
     if (const std::size_t e = name.find('e'); e != std::string::npos && name[e + 2] == '0') name.erase(e + 2, 1);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", gnuplot_literal(name), gnuplot_number(shown(share * h.range, h)));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", gnuplot_literal(name), gnuplot_number(at));
   }
   return text;
 }

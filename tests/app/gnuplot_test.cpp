@@ -150,6 +150,24 @@ TEST(Print, FurtherSeriesHaveOtherMarksAndDashes) {
   }
 }
 
+TEST(Print, ALogarithmicBarBendsAtItsKnee) {
+  Figure f{.name = "f", .caption = {}, .panels = {{}}};
+  ui::FigureHeat& heat = f.panels[0].heat.emplace();
+  heat.width = heat.height = 1;
+  heat.values = {1};
+  heat.log = true, heat.diverging = false;
+  heat.range = 10;
+  const auto ticks_at = [&](const char* name, double share, double ratio) {
+    const std::string tick = gnuplot_literal(name) + " " + gnuplot_number(std::asinh(share * ratio) / std::asinh(ratio));
+    return testing::occurrences(gnuplot_script(f, PictureFormat::pdf, "f"), tick);
+  };
+  EXPECT_EQ(ticks_at("1", 0.1, 300), 1u);
+  EXPECT_EQ(ticks_at("0.1", 0.01, 300), 1u);
+  heat.knee = 0.5;
+  EXPECT_EQ(ticks_at("1", 0.1, 20), 1u);
+  EXPECT_EQ(ticks_at("0.1", 0.01, 20), 0u) << "its number would lie on that of 0";
+}
+
 TEST(Print, OnlyNamesOfXAreRotated) {
   Figure f{.name = "f", .caption = {}, .panels = {{}}};
   f.panels[0].x.categories = f.panels[0].y.categories = std::vector<std::string>(8, "all_direct");

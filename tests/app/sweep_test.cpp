@@ -339,6 +339,18 @@ TEST(SweepFigure, AMapIsAsLogarithmicAsTheWindows) {
   }
 }
 
+TEST(SweepFigure, AMapIsLinearBelowTheSmallestMeanAsInTheWindow) {
+  const Sweep sweep = small_sweep();
+  SweepTable table = *sweep_table(sweep, sweep.measure, run_sweep(sweep, {}));
+  const auto knee = [&] { return sweep_figure(sweep, table, {.heat_map = true}).panels.at(0).heat->knee; };
+  for (std::size_t i = 0; i < table.cells.size(); ++i) table.cells[i].mean = 3.0 * static_cast<double>(1 + i);
+  EXPECT_EQ(knee(), 3);
+  table.cells[0].mean = 18.0 / 4096;
+  EXPECT_EQ(knee(), 18.0 / 3000) << "a 3000th of the largest mean";
+  for (SweepCell& c : table.cells) c.mean = -1;
+  EXPECT_EQ(knee(), 0) << "the usual one";
+}
+
 TEST(SweepFigure, AMapHasNothingWhereThereIsNoAnswer) {
   const Sweep sweep = small_sweep();
   SweepTable table = *sweep_table(sweep, sweep.measure, run_sweep(sweep, {}));

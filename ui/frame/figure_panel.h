@@ -54,6 +54,7 @@ struct FigureHeat {
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;  ///< edges; y0 at the top
   bool diverging = true, log = false;     ///< log: signed, asinh
   double range = 1;
+  double knee = 0;    ///< log: linear below this size; 0: 1/300 of the range
   std::string label;  ///< label of the colour bar
   FigureColours colours{};
   bool two_valued = false;  ///< values are 0 or `range`, named in the panel's title: no colour bar

@@ -122,13 +122,14 @@ FigurePanel sweep_heat_panel(const SweepTable& table, bool log) {
   heat.width = static_cast<int>(across);
   heat.height = static_cast<int>(down);
   heat.values.assign(across * down, FigureHeat::nothing);
-  double least = INFINITY, largest = 0;
+  double least = INFINITY, least_above = INFINITY, largest = 0;
   for (std::size_t i = 0; i < table.cells.size(); ++i) {
     const SweepCell& c = table.cells[i];
     if (c.count == 0) continue;
     heat.values[heat_cell(table, i)] = static_cast<float>(c.mean);
     if (!std::isfinite(c.mean)) continue;
     least = std::min(least, c.mean);
+    if (c.mean > 0) least_above = std::min(least_above, c.mean);
     largest = std::max(largest, std::fabs(c.mean));
   }
   heat.x0 = heat.y1 = -0.5;
@@ -137,6 +138,8 @@ FigurePanel sweep_heat_panel(const SweepTable& table, bool log) {
   heat.diverging = least < 0;
   heat.log = log;
   heat.range = largest > 0 ? largest : 1;
+  constexpr double most_over_knee = 3000;
+  heat.knee = std::isfinite(least_above) ? std::max(least_above, heat.range / most_over_knee) : 0;
   heat.label = measure_title(table);
   return panel;
 }
