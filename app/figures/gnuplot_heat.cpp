@@ -130,13 +130,13 @@ std::string heat_block(const std::string& name, const ui::FigureHeat& h) {
   return has_masked(h) ? text + name + "m << EOD\n" + hatch_lines(h) + "EOD\n" : text;
 }
 
-std::string heat_settings(const ui::FigureHeat& h) {
+std::string heat_settings(const ui::FigureHeat& h, const std::string& label) {
   std::string text = fmt::format("set xrange [{}:{}]\nset yrange [{}:{}]\nunset grid\nset border 15\n", gnuplot_number(h.x0),
                                  gnuplot_number(h.x1), gnuplot_number(h.y1), gnuplot_number(h.y0));
   if (h.two_valued) return text + "unset colorbox\n";
   // gnuplot leaves too little room between the bar's numbers and its label
   text += fmt::format("set palette defined ({})\nset cbrange [{}:1]\nset cblabel {} noenhanced offset 1,0\nset rmargin 11\n",
-                      palette_words(h), h.diverging ? -1 : 0, gnuplot_literal(h.label));
+                      palette_words(h), h.diverging ? -1 : 0, label);
   return text + "set colorbox\nset cbtics (" + bar_ticks(h) + ") noenhanced\n";
 }
 

@@ -74,6 +74,7 @@ struct Print {
 };
 
 constexpr double letter_mm = 1.45, digit_mm = 1.6;  ///< width of a letter and of a digit at 8 points
+constexpr double label_share = 0.85;                ///< of a panel's side, for the label along it
 
 /// A tick's literal text, with % doubled: in ticks it begins a number format.
 std::string literal_tick(const std::string& text) {
@@ -223,7 +224,7 @@ std::optional<ui::NumberSpan> range_of(const ui::FigurePanel& p, bool is_x) {
 }
 
 std::string axis_commands(const char* which, const ui::FigureAxis& a, const ui::FigurePanel& p, const Print& print) {
-  const double label_mm = 0.85 * (*which == 'x' ? print.wide : print.high);
+  const double label_mm = label_share * (*which == 'x' ? print.wide : print.high);
   const std::string label = in_lines(a.label, label_mm);
   const bool wide = print.latex && *which == 'y' && label.find("\\n") != std::string::npos;  // TikZ keeps room for one line
   std::string text = fmt::format("set {}label {} noenhanced offset {},0\n", which, label, wide ? -1 : 0);
@@ -402,7 +403,7 @@ std::string panel_script(const Figure& f, std::size_t index, bool latex) {
   text += title_command(f, p);
   text += axis_commands("x", p.x, p, print) + axis_commands("y", p.y, p, print) + legend_commands(f, index);
   if (p.heat)
-    text += heat_settings(*p.heat);
+    text += heat_settings(*p.heat, in_lines(p.heat->label, label_share * print.high));
   else if (!p.x.categories.empty())
     text += fmt::format("set xrange [-0.6:{}]\n", static_cast<double>(p.x.categories.size()) - 0.4);
   text += has_points(p) ? "unset label 1\n" : empty_axes(p);

@@ -32,8 +32,8 @@ PrintLook print_look(ui::Ink ink, int round = 0);
 
 /// A heat map's colours as the block `name` of packed 0xRRGGBB, row by row from the top.
 std::string heat_block(const std::string& name, const ui::FigureHeat& heat);
-/// Ranges, colour bar and its ticks.
-std::string heat_settings(const ui::FigureHeat& heat);
+/// Ranges, colour bar and its ticks; `label`: the bar's label as gnuplot reads it.
+std::string heat_settings(const ui::FigureHeat& heat, const std::string& label);
 /// The arguments of `plot` for the block `name`: the colour bar, and a name for each marker that occurs.
 std::string heat_plot(const std::string& name, const ui::FigureHeat& heat);
 /// True if the legend names a marker, or masked cells.

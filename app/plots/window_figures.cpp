@@ -342,6 +342,7 @@ Figure train_plot(ui::Plot plot, const ui::Session& session, const ui::TrainView
       throw std::invalid_argument("No tensor is chosen, or it was not measured yet, so there is no matrix to draw.");
     if (!f.panels[0].heat)
       throw std::invalid_argument("No difference of weights was measured yet, so there is nothing to draw.");
+    f.panels[0].heat->log = session.view.scale == ui::ValueScale::log;
     use_names_of(record->plan, f.panels[0]);
     f.caption = (matrix ? fmt::format("Difference of the weights at step {}, element by element; ", train.gap->step)
                         : "Largest difference of the weights over training; ") +

@@ -168,6 +168,17 @@ TEST(Print, ALogarithmicBarBendsAtItsKnee) {
   EXPECT_EQ(ticks_at("0.1", 0.01, 20), 0u) << "its number would lie on that of 0";
 }
 
+TEST(Print, ALongLabelOfABarIsInLines) {
+  Figure f{.name = "f", .caption = {}, .panels = {{}}};
+  ui::FigureHeat& heat = f.panels[0].heat.emplace();
+  heat.width = heat.height = 1;
+  heat.values = {1};
+  heat.label = "max difference of flash two eager from three passes base eager";
+  EXPECT_EQ(testing::occurrences(gnuplot_script(f, PictureFormat::pdf, "f"),
+                                 R"(set cblabel "max difference of flash two eager"."\n"."from three passes base eager" )"),
+            1u);
+}
+
 TEST(Print, OnlyNamesOfXAreRotated) {
   Figure f{.name = "f", .caption = {}, .panels = {{}}};
   f.panels[0].x.categories = f.panels[0].y.categories = std::vector<std::string>(8, "all_direct");

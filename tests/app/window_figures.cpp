@@ -369,6 +369,8 @@ TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   ASSERT_EQ(heat.values.size(), t.size());
   for (std::size_t i = 0; i < t.size(); ++i)
     ASSERT_EQ(heat.values[i], std::fabs(all.weights[0][t.first + i] - all.weights[1][t.first + i]));
+  s.view.scale = heat.log ? ValueScale::linear : ValueScale::log;
+  EXPECT_NE(plot(Plot::train_weights, s).panels.at(0).heat->log, heat.log) << "the colours are on the window's scale";
   const std::string a = method_words(s.train.a.method), b = method_words(s.train.b.method);
   ASSERT_NE(a, b);
   EXPECT_EQ(heat.label, "|ΔW|, " + a + " − " + b);
