@@ -188,8 +188,9 @@ Figure io(const ui::FigureSettings& x, const AnswerSweep&) {
   FigureScope scope = scope_of(x);
   scope.figure = &f;
   f.caption = filled(
-      "Bytes moved between HBM and on-chip memory, counted from the loops of each algorithm: left over N with 64 x 64 tiles, "
-      "right over on-chip memory M at N = {N} with Bc = ceil(M/4d), Br = min(Bc, d). At the largest N FlashAttention moves "
+      "Bytes moved between HBM and on-chip memory, counted from the loops of each algorithm: in the first panel over N "
+      "with 64 x 64 tiles, in the second over on-chip memory M at N = {N} with Bc = ceil(M/4d), Br = min(Bc, d). At the "
+      "largest N FlashAttention moves "
       "{y0_1_last/y0_0_last:two} and FlashAttention-2 {y0_2_last/y0_0_last:two} of what attention without tiles moves; all "
       "grow with the square of N; d = {d}, bf16, {version}.",
       scope);
