@@ -154,6 +154,7 @@ TEST(FigureData, NoCaptionStatesWhatIsNotKnown) {
   }
   const FigureSettings exact{.policy = "exact", .all_policies = false, .n = 32, .d = 8, .seeds = 1};
   EXPECT_THAT(small("attribution", exact).caption, HasSubstr("No step takes off any of the error; N = 32"));
+  EXPECT_EQ(small("attribution", exact).panels.at(0).y.label, "mean |error|");
   EXPECT_THAT(small("bias", exact).caption, HasSubstr("N = 32, d = 8 where inputs are drawn, else N = 128, d = 64, seed 1"));
 }
 
