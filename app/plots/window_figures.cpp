@@ -235,7 +235,9 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
   const ui::ShownTensor& shown = shown_answer(seen, data.result, session.view);
   const std::array<std::string, 2> names = print_names(r.experiment), on_show = print_names(shown.result->experiment);
   if (plot == ui::Plot::ulps)
-    return {about_tensor(shown, "Signed errors in ulps of " + name(r.experiment.format)), {ui::ulps_panel(*shown.result)}};
+    return {about_tensor(shown, fmt::format("Signed errors in ulps of {}; the outermost bins hold all beyond {} ulps",
+                                            name(r.experiment.format), UlpHistogram::reach)),
+            {ui::ulps_panel(*shown.result)}};
   if (plot == ui::Plot::scatter)
     return {
         about_tensor(

@@ -202,6 +202,7 @@ TEST(PlotData, AreTheResultsOwnNumbers) {
     }
   }
   const Figure rescales = plot(Plot::rescales, s), ulps = plot(Plot::ulps, s);
+  EXPECT_THAT(ulps.caption, HasSubstr("; the outermost bins hold all beyond 8 ulps; "));
   for (std::size_t t = 0; t < r.rescales.per_tile.size(); ++t) {
     EXPECT_EQ(series(rescales, "m moved").y[t], static_cast<double>(r.rescales.per_tile[t]));
     EXPECT_EQ(series(rescales, "1/t, scores in random order").y[t], r.rescales.expected_per_tile[t]);
