@@ -1,12 +1,11 @@
 // Heat maps of the window as panels: pooled to printed pixels by the largest |value|, in the colours of the light theme.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "app/plots/window_figures.h"
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "ui/picture/heatmap_view.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
@@ -135,7 +134,7 @@ std::vector<ui::FigurePanel> rescale_panels(const ui::View& view, const PlotData
   heat.label = rescale_titles[m.show];
   heat.two_valued = moved;
   if (moved) heat.colours.map = {to_rgb(palette(ui::Theme::light).raised), to_rgb(palette(ui::Theme::light).moved)};
-  return {panel_of(std::move(heat), fmt::format("tile of {} keys", tile_keys(e.a, key_count(e.problem))),
+  return {panel_of(std::move(heat), "tile of " + counted(tile_keys(e.a, key_count(e.problem)), "key"),
                    ui::picture_title({view, e, {}, data.file}, view.field) + (moved ? "; purple: it moved" : ""))};
 }
 

@@ -437,6 +437,9 @@ TEST(PlotData, ScoresAndMapsAreThoseOfTheirQuestions) {
   EXPECT_EQ(moved, static_cast<double>(counted));
   s.view.rescale_show = RescaleShow::underflowed;
   EXPECT_EQ(plot(Plot::heat_map, s).panels[0].heat->label, "underflowed P");
+  EXPECT_EQ(plot(Plot::heat_map, s).panels[0].x.label, "tile of 8 keys");
+  s.experiment.a.block_k = 1;
+  EXPECT_EQ(plot(Plot::heat_map, s).panels[0].x.label, "tile of 1 key");
 }
 
 /// A result of n x d zeros in which a has one wrong element.

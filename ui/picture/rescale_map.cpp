@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
+#include "kernels/experiment/text.h"
 #include "ui/picture/pictures.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/colours.h"
@@ -273,7 +274,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
     draw_colour_bar(p.bars[0], how, m);
     draw_range_lock(view, frame.state, p, how);
   }
-  draw_caption(p, fmt::format("tile of {} keys", tile_keys(mapped(m).a, key_count(mapped(m).problem))), remark(m, p, rect));
+  draw_caption(p, "tile of " + counted(tile_keys(mapped(m).a, key_count(mapped(m).problem)), "key"), remark(m, p, rect));
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1);
   draw_note(p, ImGui::GetIO().MousePos, note(m, frame.input.side.clipping.get(), tile, row));
