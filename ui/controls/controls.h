@@ -67,6 +67,8 @@ void edit_kernel(Experiment& experiment, const PanelInput& input, PathPrompt& pr
 
 /// Verdict on the loaded output, "Rounded or wrong?"; scrolls if it does not fit. Draws nothing without a loaded output.
 void draw_kernel_verdict(const PanelInput& input, float width, float height);
+/// The first sentence of the verdict on the head on screen; it names a rounded head of several.
+std::string conclusion_of(const CallJudgement& call);
 /// Colour of the verdict on the head on screen: green only if all other heads of the call are judged and rounded.
 Colour kernel_tone(const CallJudgement& call, const PanelInput& input);
 

@@ -75,13 +75,9 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
 
 /// The sentences of the verdict, and the compared heads if they differ.
 std::string sentence_of(const CallJudgement& call, const Experiment& e) {
-  std::string text;
-  for (const std::string& s : call.sentences) text += (text.empty() || s.empty() ? "" : " ") + s;
-  constexpr std::string_view rounded = "Rounded";
-  if (call.heads > 1 && text.starts_with(rounded)) {
-    text.replace(0, rounded.size(), call.worst_row().name + " is rounded");
-    text[0] = capital_letter(text[0]);
-  }
+  std::string text = conclusion_of(call);
+  for (std::size_t i = 1; i < call.sentences.size(); ++i)
+    text += (text.empty() || call.sentences[i].empty() ? "" : " ") + call.sentences[i];
   if (e.problem.input.kind == InputKind::tensors && e.loaded.index != e.problem.input.index)
     text += fmt::format(" Compared: head {} of O with head {} of Q, K, V.", e.loaded.index, e.problem.input.index);
   return text;
@@ -142,6 +138,15 @@ void edit_kernel(Experiment& e, const PanelInput& in, PathPrompt& prompt, Reques
   if_possible(!e.backward.on, [&] { segmented("kernel as", places, place, right); });
   if (place != loaded_place(e)) e = with_loaded(e, place);
   ImGui::SetCursorScreenPos(next);  // content below stays at the same height without an output
+}
+
+std::string conclusion_of(const CallJudgement& call) {
+  std::string text = call.sentences[0];
+  constexpr std::string_view rounded = "Rounded";
+  if (call.heads < 2 || !text.starts_with(rounded)) return text;
+  text.replace(0, rounded.size(), call.worst_row().name + " is rounded");
+  text[0] = capital_letter(text[0]);
+  return text;
 }
 
 Colour kernel_tone(const CallJudgement& call, const PanelInput& in) {

@@ -88,29 +88,6 @@ void draw_verdict_sentence(const Verdict& v, const ShownTensor& shown, const Pan
       "max |a - golden| <= 2 max |b - golden|" + hardware_lines(result));
 }
 
-/// Headline for a hidden panel, for a loaded output or for two methods.
-struct Headline {
-  std::string words, more;
-  Colour colour, more_colour;
-};
-Headline headline_of(const Frame& frame) {
-  const PanelInput& input = frame.input;
-  if (!input.answer.result)
-    return {input.answer.computing ? "Computing" : "No answer yet", "", colours().text, colours().secondary};
-  const Verdict v = verdict_of(frame);
-  const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
-  if (!has_loaded(input.answer.result->experiment))
-    return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours().good : colours().secondary};
-  const Experiment& e = input.answer.result->experiment;
-  const HeadVerdicts heads = shown_verdicts(e, input);
-  const bool several = has_several_outputs(e, input.choices);
-  const std::string words = several ? heads_words(heads) : v.headline;
-  const Colour colour = several ? heads_tone(heads) : tone;
-  const CallJudgement* const found = shown_verdict(input);
-  if (found == nullptr) return {words, "rounded or wrong? being computed", colour, colours().faint};
-  return {words, found->sentences[0], colour, kernel_tone(*found, input)};
-}
-
 /// Scale of the two error bars: b's error is at 1 of `reach`. The lines at 2 b and 5 b stay in place unless a is far above
 /// them.
 struct Bars {
@@ -292,6 +269,24 @@ PanelLine panel_line(float height, float width) {
   return line;
 }
 PanelLine panel_line(float height) { return panel_line(height, ImGui::GetContentRegionAvail().x); }
+
+Headline headline_of(const Frame& frame) {
+  const PanelInput& input = frame.input;
+  if (!input.answer.result)
+    return {input.answer.computing ? "Computing" : "No answer yet", "", colours().text, colours().secondary};
+  const Verdict v = verdict_of(frame);
+  const Colour tone = v.tone == Verdict::Tone::bad ? colours().bad : colours().text;
+  if (!has_loaded(input.answer.result->experiment))
+    return {v.headline, v.sentence, tone, v.tone == Verdict::Tone::good ? colours().good : colours().secondary};
+  const Experiment& e = input.answer.result->experiment;
+  const HeadVerdicts heads = shown_verdicts(e, input);
+  const bool several = has_several_outputs(e, input.choices);
+  const std::string words = several ? heads_words(heads) : v.headline;
+  const Colour colour = several ? heads_tone(heads) : tone;
+  const CallJudgement* const found = shown_verdict(input);
+  if (found == nullptr) return {words, "rounded or wrong? being computed", colour, colours().faint};
+  return {words, conclusion_of(*found), colour, kernel_tone(*found, input)};
+}
 
 bool draw_headline(const Frame& frame) {
   const Headline line = headline_of(frame);

@@ -114,6 +114,12 @@ struct LseBar {
 /// At most `most` bars of queries that are not wrong, then as many of wrong ones, which lie above them.
 std::vector<LseBar> lse_bars(const LseJudgement& lse, int most);
 
+/// Headline for a hidden panel, for a loaded output or for two methods.
+struct Headline {
+  std::string words, more;
+  Colour colour, more_colour;
+};
+Headline headline_of(const Frame& frame);
 /// Draws the panel's headline in one line while another panel hides the panel. True if it was clicked.
 bool draw_headline(const Frame& frame);
 

@@ -141,7 +141,12 @@ CASE(verdict, judging_stopped) {
   await_verdicts(hand, "the dump");
   hand.check(hand.experiment().problem.input.index == 28, "the chosen head stays");
   hand.check(heads_tone(verdicts(hand)) == colours().bad, "two are wrong");
-  hand.check(shown_verdict(hand.stage.panel_input())->rounded(), "this one is rounded");
+  const PanelInput input = hand.stage.panel_input();
+  hand.check(shown_verdict(input)->rounded(), "this one is rounded");
+  Requests requests;
+  const Headline line = headline_of({hand.session(), input, *hand.stage.state, requests});
+  hand.check(line.words == "2 of 270 heads wrong" && has(line.more, "head 1 is rounded"),
+             "the headline names it: " + line.more);
   PanelInput& some = hand.tell();
   JudgedView first = *some.side.judged;
   first.rows = std::make_shared<const std::vector<JudgedHead>>(first.rows->begin(), first.rows->begin() + 40);
