@@ -161,9 +161,10 @@ bool parameter_entry(const SweepParameter& p, bool chosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = px(22), key_width = px(128), width = px(400);
   const bool pressed = ImGui::Selectable(("##" + p.key).c_str(), chosen, 0, {width, height});
+  const Colour ink = ink_of_entry(chosen, colours().secondary);
   explain(p.what, "for instance " + p.key + " = " + p.example);
-  draw_in_line({at.x + px(4), at.y}, height, Face::mono, chosen ? colours().accent : colours().text, p.key);
-  draw_in_line({at.x + key_width, at.y}, height, Face::small, colours().secondary,
+  draw_in_line({at.x + px(4), at.y}, height, Face::mono, colours().text, p.key);
+  draw_in_line({at.x + key_width, at.y}, height, Face::small, ink,
                fitted(Face::small, p.title == p.key ? p.what : p.title + ": " + p.what, width - key_width));
   return pressed;
 }

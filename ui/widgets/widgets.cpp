@@ -249,6 +249,8 @@ float wrapped_height(Face face, std::string_view text, float width) {
   return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
 }
 
+Colour ink_of_entry(bool chosen, Colour otherwise) { return chosen || ImGui::IsItemHovered() ? colours().text : otherwise; }
+
 bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width) {
   const float pad = px(8), inner = width - 2 * pad, header = wrapped_height(Face::body, title, inner) + px(4);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -259,8 +261,8 @@ bool titled_entry(std::string_view name, std::string_view title, std::string_vie
     ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + y}, colour, text.data(), text.data() + text.size(),
                                         inner);
   };
-  draw(Face::body, pad - px(2), chosen ? colours().accent : colours().text, title);
-  draw(Face::small, pad + header, colours().secondary, sentence);
+  draw(Face::body, pad - px(2), colours().text, title);
+  draw(Face::small, pad + header, ink_of_entry(chosen, colours().secondary), sentence);
   return pressed;
 }
 

@@ -100,6 +100,9 @@ void draw_words(std::string_view headline, Colour colour, std::string_view sente
 /// Height of a text in lines of at most `width`.
 float wrapped_height(Face face, std::string_view text, float width);
 
+/// Colour on a list's entry, the last item: `otherwise`, or the text's where the entry is chosen or under the mouse.
+Colour ink_of_entry(bool chosen, Colour otherwise);
+
 /// A list item with a title and a sentence; true if it was clicked. Its label is "##" and `name`.
 bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width);
 

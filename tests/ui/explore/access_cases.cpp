@@ -78,6 +78,41 @@ CASE(access, text_has_contrast_in_all_themes) {
   }
 }
 
+/// Largest contrast of a pixel between two heights, 0 to 1, of a rectangle on screen to the rectangle's ground.
+double contrast_in(const Picture& p, const ImRect& r, float from, float to) {
+  const auto pixel = [&](float x, float y) {
+    const std::uint8_t* const c =
+        p.rgb.data() + (static_cast<std::ptrdiff_t>(y) * p.width + static_cast<std::ptrdiff_t>(x)) * 3;
+    return rgb(static_cast<std::uint32_t>(c[0] << 16 | c[1] << 8 | c[2]));
+  };
+  const Colour ground = pixel(r.Min.x + 3, r.Min.y + 3);
+  double most = 1;
+  for (float y = r.Min.y + from * r.GetHeight() + 2; y < r.Min.y + to * r.GetHeight() - 2; ++y)
+    for (float x = r.Min.x + 2; x < r.Min.x + 0.8f * r.GetWidth(); ++x) most = std::max(most, contrast_of(pixel(x, y), ground));
+  return most;
+}
+
+/// The chosen entry of a list: its title in the upper half, its sentence in the lower one.
+CASE(access, chosen_entries_have_contrast) {
+  hand.resize(1600, 1000);
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
+    Session session = small_session(Workspace::learn);
+    session.view.theme = theme;
+    session.view.ui_scale = 1.5;
+    hand.open(session, 4);
+    hand.move({2, 2});
+    const std::string lesson = (*hand.stage.panel_input().learn.lessons)[0].title;
+    const ImRect row = hand.rect(hand.id("//Learn/**/##" + lesson));
+    const Picture picture = hand.picture();
+    const float middle = 1 - (px(10) + line_height(Face::small)) / row.GetHeight();
+    for (const auto& [name, from, to] : {std::tuple{"title", 0.0f, middle}, {"sentence", middle, 1.0f}}) {
+      const double contrast = contrast_in(picture, row, from, to);
+      hand.check(contrast >= aa_text,
+                 std::string(theme_names[theme]) + ": the chosen " + name + " has " + std::to_string(contrast));
+    }
+  }
+}
+
 // --- keyboard ---------------------------------------------------------------------------------------------------------
 
 /// The items of a panel in the order in which Tab reaches them, from the first one on.
