@@ -179,7 +179,7 @@ void draw_sweep_heat_map(const SweepScene& s, const Box& box) {
   const SweepTable& t = *s.state.drawing.table;
   const Box map = map_box(s.state.drawing, box);
   const float width = map.max.x - map.min.x, height = map.max.y - map.min.y;
-  if (width < px(40) || height < px(40)) return;
+  if (width < px(40) || height < px(10)) return;
   CellPicture& p = s.state.heat;
   refresh_heat(s.state, s.state.drawing.table);
   const ImVec2 scale = ImGui::GetIO().DisplayFramebufferScale;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "imgui_internal.h"
 #include "tests/ui/cases.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/plot.h"
@@ -175,6 +176,21 @@ CASE(sweep, runs) {
     s.view.workspace = Workspace::explore;
     s.view.square_tiles = false;
   });
+}
+
+/// The lowest picture that a window with large text has.
+CASE(sweep, heat_map_at_225_percent) {
+  hand.resize(1280, 800);
+  Session two = sweep_session();
+  two.sweep.second = {"format", "bf16,fp16"};
+  two.sweep.heat_map = true;
+  two.view.ui_scale = 2.25;
+  hand.open(two);
+  run_all(hand);
+  hand.frames(3);
+  if (!hand.check(hand.exists(picture + "points"), "the map is drawn")) return;
+  const ImRect map = hand.rect(hand.id(picture + "points"));
+  hand.check(map.GetHeight() >= px(10) && map.Max.y <= 800, "the map is " + std::to_string(map.GetHeight()) + " pixels high");
 }
 
 CASE(sweep, keys) {
