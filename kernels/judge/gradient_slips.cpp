@@ -332,19 +332,24 @@ class SlipCandidates {
   void heads() {
     const int count = group_.heads();
     if (count < 2) return;
-    for (int h = 0; h < count; ++h)
-      add_edit("group",
-               "dK and dV are those of head " + std::to_string(h) + " of the group alone, not summed over its " +
-                   std::to_string(count) + " heads",
-               in_dk_dv, [h](const GradientGroup&, GroupGradients& x) {
-                 const ExactGradients& e = x.heads[at(h)];
-                 x.dk = e.dk, x.dv = e.dv, x.dk_error = e.dk_error, x.dv_error = e.dv_error;
-               });
-    for (const auto& [words, factor] : {std::pair{"the heads of a group are summed twice", 2.0},
-                                        {"the heads of a group are averaged, not summed", 1.0 / count}})
-      add_edit("group", words, in_dk_dv, [factor = factor](const GradientGroup&, GroupGradients& x) {
-        multiply(x.dk, x.dk_error, factor), multiply(x.dv, x.dv_error, factor);
-      });
+    for (const Affected where : {in_dk_dv, in_dk, in_dv}) {
+      const std::string tensors = texts_of(where);
+      for (int h = 0; h < count; ++h)
+        add_edit("group",
+                 tensors + (where == in_dk_dv ? " are those" : " is that") + " of head " + std::to_string(h) +
+                     " of the group alone, not summed over its " + std::to_string(count) + " heads",
+                 where, [where, h](const GradientGroup&, GroupGradients& x) {
+                   const ExactGradients& e = x.heads[at(h)];
+                   if (where & in_dk) x.dk = e.dk, x.dk_error = e.dk_error;
+                   if (where & in_dv) x.dv = e.dv, x.dv_error = e.dv_error;
+                 });
+      for (const auto& [words, factor] : {std::pair{"the heads of a group are summed twice in ", 2.0},
+                                          {"the heads of a group are averaged, not summed, in ", 1.0 / count}})
+        add_edit("group", words + tensors, where, [where, factor = factor](const GradientGroup&, GroupGradients& x) {
+          if (where & in_dk) multiply(x.dk, x.dk_error, factor);
+          if (where & in_dv) multiply(x.dv, x.dv_error, factor);
+        });
+    }
     for (int h = 0; h < count; ++h)
       for (int g = h + 1; g < count; ++g)
         add_edit("group",
@@ -382,6 +387,8 @@ class SlipCandidates {
       if (t.found.rounded || t.found.nonfinite > 0 || t.tensor == dsink) continue;
       const std::optional<CountedRun> run = counted_run(group_, t);
       if (!run) continue;
+      const bool of_all_queries = t.tensor != dq && run->first == 0 && run->end == group_.shape().n;
+      if (of_all_queries && group_.heads() > 1) continue;  // heads() names a group's sum that counts twice
       for (const Affected where : {bit_of(t.tensor), wrong})
         if (where == wrong || wrong != bit_of(t.tensor)) add_run(*run, where, t.tensor == dq);
     }

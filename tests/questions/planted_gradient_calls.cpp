@@ -218,12 +218,13 @@ JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const 
     g.o.push_back(std::make_shared<const Values>(plain.o));
     g.dq.values.push_back(stored(plain.dq, call.f));
     dsink.push_back(static_cast<float>(plain.dsink));
-    if (mistake.only_head >= 0 && h != mistake.only_head) continue;
-    add_to(dk, plain.dk), add_to(dv, plain.dv);
+    const bool left_out = mistake.only_head >= 0 && h != mistake.only_head;
+    if (!left_out || !mistake.in_group_dk) add_to(dk, plain.dk);
+    if (!left_out || !mistake.in_group_dv) add_to(dv, plain.dv);
   }
   const double times = mistake.averages ? 1.0 / heads : mistake.sums_twice ? 2 : 1;
-  for (Values* x : {&dk, &dv})
-    for (double& y : *x) y *= times;
+  for (double& y : dk) y *= mistake.in_group_dk ? times : 1;
+  for (double& y : dv) y *= mistake.in_group_dv ? times : 1;
   g.dk.values = {stored(dk, call.f)}, g.dv.values = {stored(dv, call.f)};
   g.dq.stored = g.dk.stored = g.dv.stored = call.f;
   if (g.problem.sink) g.dsink = dsink;

@@ -172,11 +172,15 @@ std::vector<PlantedGradient> tile_slips() {
 std::vector<PlantedGradient> group_slips() {
   const CallSizes four{.heads = 4}, three{.shape = AttentionShape::square(100, 32), .heads = 3};
   const auto exchanged = [](JudgedGradients& g) { std::swap(g.dq.values[0], g.dq.values[1]); };
-  return {{"only the last head of a group", "group: .*head 3", "dk dv", always({.only_head = 3}), four},
-          {"only the first head of a group", "group: .*head 0", "dk dv", always({.only_head = 0}), four},
-          {"a group summed twice", "group: .*twice", "dk dv", always({.sums_twice = true}), three},
-          {"a group averaged", "group: .*(average|mean)", "dk dv", always({.averages = true}), four},
-          {"dQ of heads exchanged", "group: .*head", "dq", always({.writes = exchanged}), four}};
+  return {
+      {"only the last head of a group", "group: .*head 3", "dk dv", always({.only_head = 3}), four},
+      {"only the first head of a group", "group: .*head 0", "dk dv", always({.only_head = 0}), four},
+      {"a group summed twice", "group: .*twice", "dk dv", always({.sums_twice = true}), three},
+      {"a group averaged", "group: .*(average|mean)", "dk dv", always({.averages = true}), four},
+      {"dK of the first head alone", "group: dK is that of head 0", "dk", always({.only_head = 0, .in_group_dv = false}), four},
+      {"dK summed twice", "group: .*twice in dK$", "dk", always({.sums_twice = true, .in_group_dv = false}), three},
+      {"dV averaged", "group: .*averaged, not summed, in dV$", "dv", always({.averages = true, .in_group_dk = false}), four},
+      {"dQ of heads exchanged", "group: .*head", "dq", always({.writes = exchanged}), four}};
 }
 
 std::vector<PlantedGradient> written_slips() {

@@ -61,6 +61,7 @@ struct GradientMistake {
   bool tf32_products = false;
   bool averages = false, sums_twice = false;       ///< dK and dV over the heads of a group
   int only_head = -1;                              ///< the only head of a group that adds to dK and dV
+  bool in_group_dk = true, in_group_dv = true;     ///< the tensors in which these three are made
   std::function<void(JudgedGradients&)> writes{};  ///< changes the written gradients
 };
 
