@@ -18,6 +18,7 @@
 #include "app/train/trained.h"
 #include "app/words/devices.h"
 #include "app/words/field_setter.h"
+#include "kernels/experiment/grad_kernels.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/experiment/text.h"
 #include "kernels/gpu/device.h"
@@ -56,8 +57,10 @@ bool set_gradient(TrainPlan& plan, const std::string& setting) {
   constexpr std::string_view of_a = "a.grad.", of_b = "b.grad.";
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || (!setting.starts_with(of_a) && !setting.starts_with(of_b))) return false;
-  GradPrecision& gradient = setting.starts_with(of_a) ? plan.a.gradient : plan.b.gradient;
-  set_field("--set " + setting.substr(0, equals), settings(gradient), setting.substr(of_a.size(), equals - of_a.size()),
+  Settings known = settings(setting.starts_with(of_a) ? plan.a.gradient : plan.b.gradient);
+  for (const GradStepInfo& step : grad_step_infos)
+    if (!is_of_training(step.step)) std::erase_if(known, [&](const Setting& s) { return s.key == step.name; });
+  set_field("--set " + setting.substr(0, equals), known, setting.substr(of_a.size(), equals - of_a.size()),
             setting.substr(equals + 1));
   return true;
 }

@@ -175,7 +175,9 @@ TEST_F(TrainCommand, WrongUsageIsOneSentence) {
   refused({"--bisect", "word"}, "--bisect is 'word'");
   refused({"--with-exact", "perhaps"}, "--with-exact is 'perhaps', expected true or false");
   refused({"--kind", "bisect", "--policy", "all_tile", "--algorithm", "three_pass", "--set", "a.grad.nothing=exact"},
-          "'nothing' is unknown");
+          "'nothing' is unknown, expected delta_step, delta,");
+  for (const char* const step : {"lse", "scaled_K", "dq_tile", "dq_sum"})
+    refused({"--set", "b.grad." + std::string(step) + "=exact"}, "'" + std::string(step) + "' is unknown, expected delta_step");
   refused({"--policy", "nobody"}, "--policy: ");
   refused({"--gradient", "nobody"}, "--gradient: 'nobody' is no backward policy");
   refused({"--baseline-gradient", "nobody"}, "--baseline-gradient: ");

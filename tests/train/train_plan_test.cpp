@@ -182,6 +182,8 @@ TEST(TrainPlan, RefusesInASentenceThatNamesKeyValueAndWhatWasExpected) {
   EXPECT_THAT(of([](TrainPlan& p) { p.b.format = fp64; }),
               AllOf(HasSubstr("b.format is fp64"), HasSubstr("24 significant bits")));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.gradient[GradStep::dS] = to_format(fp64); }), HasSubstr("a.gradient.dS is fp64"));
+  EXPECT_EQ(of([](TrainPlan& p) { p.b.gradient[GradStep::dq_sum] = to_format(bf16); }),
+            "b.gradient.dq_sum is bf16, expected exact: the backward pass of training does not round it");
   EXPECT_THAT(of([](TrainPlan& p) { p.b.weights = to_format(fp64); }), HasSubstr("b.weights is fp64"));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.optimiser = to_format(fp64); }), HasSubstr("a.optimiser is fp64"));
   EXPECT_THAT(of([](TrainPlan& p) { p.a.exact = {{2, 0}}; }), AllOf(HasSubstr("a.exact is 2:0"), HasSubstr("of the model")));

@@ -44,8 +44,13 @@ void check_method(const TrainPlan& plan, const TrainMethod& x, const std::string
   };
   check_width(".weights", x.weights);
   check_width(".optimiser", x.optimiser);
-  for (int i = 0; i < grad_step_count; ++i)
-    check_width(".gradient." + std::string(name(static_cast<GradStep>(i))), x.gradient[static_cast<GradStep>(i)]);
+  for (const GradStepInfo& step : grad_step_infos) {
+    const std::string part = ".gradient." + std::string(step.name);
+    const Rounding& r = x.gradient[step.step];
+    if (r != exact && !is_of_training(step.step))
+      refuse(key + part, rounding_text(r), "exact: the backward pass of training does not round it");
+    check_width(part, r);
+  }
   if (works_in_double(e)) refuse(key + ".format", name(x.format), narrow);
   for (const HeadPlace& place : x.exact)
     if (place.layer >= plan.model.layers || place.head >= plan.model.heads)
