@@ -76,7 +76,7 @@ void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
   r.low_factor = c.number("low_freq_factor", r.low_factor), r.high_factor = c.number("high_freq_factor", r.high_factor);
   r.beta_fast = c.positive("beta_fast", r.beta_fast), r.beta_slow = c.positive("beta_slow", r.beta_slow);
   r.truncates = c.flag("truncate", true);
-  r.attention_factor = c.number("attention_factor", 0);
+  if (c.has("attention_factor")) r.attention_factor = c.positive("attention_factor", 1);
   r.mscale = c.number("mscale", 0), r.mscale_all = c.number("mscale_all_dim", 0);
   if (r.scaling != RopeScaling::longrope) return;
   if (!(r.original_length > 1)) (c.has(original) ? c : all).at(original).refuse("a number above 1, whose logarithm divides");
@@ -89,6 +89,13 @@ void check_columns(const Config& c) {
   if (c.number("partial_rotary_factor", 1) != 1) c.at("partial_rotary_factor").refuse("1");
 }
 
+/// Throws unless the keys of a scaling stand in the object itself; other models have an object for each kind of layer.
+void check_one_rule(const JsonPlace& scaling) {
+  if (!scaling.json().is_object()) scaling.refuse("an object or null");
+  for (const auto& [key, value] : scaling.json().items())
+    if (value.is_object()) scaling.at(key).refuse("one rule for all layers, directly in " + scaling.path());
+}
+
 Rope rope_of(const Config& c, int head_dim) {
   const char* const place = c.has("rope_parameters") ? "rope_parameters" : c.has("rope_scaling") ? "rope_scaling" : nullptr;
   Rope r;
@@ -96,6 +103,7 @@ Rope rope_of(const Config& c, int head_dim) {
   r.theta = c.number("rope_theta", 10000);
   check_columns(c);
   if (place == nullptr) return r;
+  check_one_rule(c.at(place));
   const Config scaling(c.at(place));
   check_columns(scaling);
   r.theta = scaling.number("rope_theta", r.theta);
@@ -118,6 +126,8 @@ ModelConfig config_of(const Config& c) {
   if (std::ranges::find(config_kinds, config.kind) == config_kinds.end()) c.at("model_type").refuse(listed(config_kinds));
   check_rest(c);
   config.tied = c.flag("tie_word_embeddings", false);
+  const bool reads_bias = config.kind == "llama" || config.kind == "qwen3";  // in transformers mistral and qwen2 do not
+  config.attention_bias = reads_bias && c.flag("attention_bias", false);
   Architecture& a = config.architecture;
   a.vocabulary = c.whole("vocab_size"), a.width = c.whole("hidden_size"), a.layers = c.whole("num_hidden_layers");
   a.heads = c.whole("num_attention_heads"), a.kv_heads = c.whole("num_key_value_heads", a.heads);

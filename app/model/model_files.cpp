@@ -108,11 +108,12 @@ void check_weights_memory(const Architecture& a, const std::string& path) {
                              shortest(there) + " that are free");
 }
 
-/// True if models of a kind must have the tensor: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
-bool is_needed(const std::string& kind, LayerTensor t) {
-  if (t == LayerTensor::q_norm || t == LayerTensor::k_norm) return kind == "qwen3";
-  if (t == LayerTensor::q_bias || t == LayerTensor::k_bias || t == LayerTensor::v_bias) return kind == "qwen2";
-  return !is_optional(t);
+/// True if the model must have the tensor: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
+bool is_needed(const ModelConfig& config, LayerTensor t) {
+  if (t == LayerTensor::q_norm || t == LayerTensor::k_norm) return config.kind == "qwen3";
+  if (t == LayerTensor::o_bias) return config.attention_bias;
+  if (is_optional(t)) return config.kind == "qwen2" || config.attention_bias;  // biases of q, k and v
+  return true;
 }
 
 LanguageModel read_tensors(ModelTensors& tensors, const ModelConfig& config) {
@@ -127,7 +128,7 @@ LanguageModel read_tensors(ModelTensors& tensors, const ModelConfig& config) {
       const std::string name = names.of(l, t);
       const bool may_be =
           !is_optional(which) || config.kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
-      if (is_needed(config.kind, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
+      if (is_needed(config, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
     }
   }
   model.norm = tensors.read(names.norm, {1, a.width});

@@ -31,7 +31,8 @@ std::vector<std::string> files_of_checkpoint(const std::string& folder);
 struct ModelConfig {
   std::string kind;  ///< "qwen3"; of random weights "not a trained model"
   Architecture architecture{};
-  bool tied = false;  ///< the embedding is the output matrix, even if the checkpoint has one
+  bool tied = false;            ///< the embedding is the output matrix, even if the checkpoint has one
+  bool attention_bias = false;  ///< q, k, v and o must have biases
 };
 /// Reads the keys alone. Throws as read_language_model.
 ModelConfig read_model_config(const std::string& path);

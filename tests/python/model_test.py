@@ -366,6 +366,10 @@ class Refusals(Model):
         self.refused(self.changed(lambda t: t.update({"model.layers.0.self_attn.sinks": [1.0]})), "sinks", "lacks")
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_norm.weight"), "qwen3"), "k_norm", "[8]")
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_proj.bias"), "qwen2"), "k_proj.bias")
+        for kind in "llama", "qwen3":
+            model = TinyModel(kind, 1)
+            model.config.update(attention_bias=True)
+            self.refused(model, "model.layers.0.self_attn.q_proj.bias", "expected one of shape")
         self.refused("/no/such/folder", "/no/such/folder", "config.json")
 
     def test_wrong_tokenizers(self):
@@ -394,6 +398,12 @@ class Refusals(Model):
                                 "original_max_position_embeddings is '1', expected a number above 1"),
                                ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 16},
                                  "max_position_embeddings": None}, "max_position_embeddings is missing"),
+                               ({"rope_scaling": "yarn"}, "rope_scaling is '\"yarn\"', expected an object or null"),
+                               ({"rope_parameters": [1]}, "rope_parameters is 'array', expected an object or null"),
+                               ({"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 8.0}}},
+                                "rope_parameters.full_attention is 'object', expected one rule for all layers"),
+                               ({"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "attention_factor": -2}},
+                                "rope_scaling.attention_factor is '-2', expected a number above 0"),
                                ({"quantization_config": {}}, "quantization_config")):
             model = TinyModel("llama", 1)
             model.config.update(config)
