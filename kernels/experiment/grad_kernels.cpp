@@ -142,7 +142,7 @@ std::vector<GradKernel> of_few_bits() {
       {"grad_cudnn_fp8",
        "cuDNN in FP8 by its reference tests: P in e4m3 for dV alone, dS times scale in e4m3. Here dS has one scale per tile, "
        "cuDNN's has one for all of dS; the factor of P is 256, cuDNN's is given; gradients leave in bf16, cuDNN's in FP8. "
-       "Tiles are not stated",
+       "cuDNN also stores O and dO in FP8 and computes delta from them; this is not emulated. Tiles are not stated",
        "NVIDIA/cudnn-frontend, test/python/sdpa/fp8_ref.py", with_scales("e4m3/head/x256", "e4m3/head", "off", ScaleAt::dS)},
       {"grad_cudnn_mxfp8",
        "cuDNN in MXFP8: dS is quantised twice, in blocks of 32 along the keys for dQ and along the queries for dK; P has a "
