@@ -216,11 +216,11 @@ std::string left_out_text(const CallJudgement& call) {
 
 /// The sequences with queries that are not judged, as they have no keys; "": there are none.
 std::string without_keys_text(const CallJudgement& call) {
-  const std::set<int>& all = call.sequences_without_keys;
+  const std::vector<int>& all = call.sequences_without_keys;
   if (all.empty()) return "";
-  if (all.size() == 1) return fmt::format(" Sequence {} has queries and no keys: it is not judged.", *all.begin());
+  if (all.size() == 1) return fmt::format(" Sequence {} has queries and no keys: it is not judged.", all.front());
   if (all.size() > 4)
-    return fmt::format(" {} sequences, the first {}, have queries and no keys: they are not judged.", all.size(), *all.begin());
+    return fmt::format(" {} sequences, the first {}, have queries and no keys: they are not judged.", all.size(), all.front());
   std::vector<std::string> texts;
   for (const int sequence : all) texts.push_back(std::to_string(sequence));
   return " Sequences " + listed(texts, " and ") + " have queries and no keys: they are not judged.";

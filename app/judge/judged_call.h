@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,7 @@ class JudgedCall {
   /// Index of a head's sequence in its packed or paged call; negative: the call is neither.
   virtual int sequence_of(int) const { return -1; }
   /// Indices of sequences with queries and no keys, which are no heads of the call.
-  virtual std::set<int> sequences_without_keys() const { return {}; }
+  virtual std::vector<int> sequences_without_keys() const { return {}; }
   /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
   virtual ElementType type_of_q() const { return ElementType::F64; }
   virtual ElementType type_of_o() const = 0;
@@ -65,7 +64,7 @@ class JudgedFiles : public JudgedCall {
   AttentionShape shape() const override { return layer().shape(); }
   AttentionShape shape_at(int head) const override { return files_->layer_of(head).shape(); }
   int sequence_of(int head) const override { return files_->layer_of(head).sequence; }
-  std::set<int> sequences_without_keys() const override { return files_->sequences_without_keys(); }
+  std::vector<int> sequences_without_keys() const override { return files_->sequences_without_keys(); }
   /// The order of Q's dimensions.
   HeadOrder order() const { return layer().q.order; }
   ElementType type_of_q() const override;

@@ -73,11 +73,11 @@ class CallFiles {
   /// A sentence for each layer that was left out, and one for scales of tensors that take none.
   const std::vector<std::string>& left_out() const { return left_out_; }
   /// Indices of the sequences with queries and no keys, which are left out, in all packed and paged calls.
-  std::set<int> sequences_without_keys() const {
+  std::vector<int> sequences_without_keys() const {
     std::set<int> all;
     for (const Place& place : places_)
       if (place.call && place.index == 0) all.insert(place.call->without_keys.begin(), place.call->without_keys.end());
-    return all;
+    return {all.begin(), all.end()};
   }
   /// A sentence if the first layer's shapes fit another layout as well; "": they do not.
   const std::string& other_reading() const { return other_reading_; }

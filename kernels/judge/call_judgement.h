@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -47,8 +46,8 @@ struct AlsoJudged {
 struct CallJudgement {
   AttentionShape shape{};
   int heads = 0;
-  int columns_left_out = 0;              ///< columns of O beyond V's
-  std::set<int> sequences_without_keys;  ///< with queries; not judged
+  int columns_left_out = 0;                 ///< columns of O beyond V's
+  std::vector<int> sequences_without_keys;  ///< with queries; not judged
   KernelClaim claim;
   std::string why_format;            ///< "since Q is stored in it"
   std::optional<AlsoJudged> also{};  ///< set if the output is wrong in a wide D that the tensors are stored in
