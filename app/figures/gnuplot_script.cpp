@@ -247,6 +247,17 @@ std::string error_bars(const std::string& block, const std::string& colour, doub
   return fmt::format("{} using 1:3:(0):($4-$3) with vectors nohead lc rgb {} lw {} notitle", block, colour, weight);
 }
 
+/// A band within `around` bands of its ink; the legend has it as dark as it is over them.
+std::string band_plot(const std::string& block, const ui::Series& s, const std::string& title, int around) {
+  constexpr double opacity = 0.14;
+  const auto filled = [&](double dark) {
+    return fmt::format("with filledcurves lc rgb {} fs transparent solid {:.2g} noborder", ink(s.ink), dark);
+  };
+  const std::string band = block + " using 1:3:4 " + filled(opacity);
+  if (around == 0) return band + " " + title;
+  return band + " notitle, NaN " + filled(1 - std::pow(1 - opacity, around + 1)) + " " + title;
+}
+
 /// A curve or its marks, without error bars. `own_dash`: draw it with its ink's dash pattern.
 std::string curve_plot(const std::string& block, const ui::Series& s, const std::string& title, const Print& print,
                        bool own_dash) {
@@ -266,7 +277,6 @@ std::string curve_plot(const std::string& block, const ui::Series& s, const std:
     case ui::Shape::dots:
       return fmt::format("{} with points {} pt 7 ps {} {}", block, colour, 0.15 * print.mark, title);
     case ui::Shape::band:
-      return fmt::format("{} using 1:3:4 with filledcurves {} fs transparent solid 0.14 noborder {}", block, colour, title);
     case ui::Shape::bars:
     case ui::Shape::line_and_marks:
       break;
@@ -274,16 +284,25 @@ std::string curve_plot(const std::string& block, const ui::Series& s, const std:
   return fmt::format("{} with linespoints {} {} {} {}", block, colour, line, mark, title);
 }
 
-/// `groups`: number of bars side by side at one x.
-std::string series_plot(const std::string& block, const ui::Series& s, int groups, const Print& print, bool own_dash) {
+/// `groups`: number of bars side by side at one x. `around`: number of bands around a band.
+std::string series_plot(const std::string& block, const ui::Series& s, int groups, int around, const Print& print,
+                        bool own_dash) {
   const std::string title = s.label.empty() ? "notitle" : "title " + literal(s.label) + " noenhanced";
+  if (s.shape == ui::Shape::band) return band_plot(block, s, title, around);
   if (s.shape == ui::Shape::bars) {
     const std::string bars =
         fmt::format("{} using 1:2:({}) with boxes fs solid 0.85 noborder lc rgb {} {}", block, 0.8 / groups, ink(s.ink), title);
     return s.low.empty() ? bars : bars + ", " + error_bars(block, gnuplot_colour(text_colour), print.weight);
   }
-  const bool has_bars = !s.low.empty() && s.shape != ui::Shape::band;
-  return (has_bars ? error_bars(block, ink(s.ink), print.weight) + ", " : "") + curve_plot(block, s, title, print, own_dash);
+  return (!s.low.empty() ? error_bars(block, ink(s.ink), print.weight) + ", " : "") +
+         curve_plot(block, s, title, print, own_dash);
+}
+
+/// Number of earlier bands of the ink of series `i`.
+int bands_before(const std::vector<ui::Series>& series, std::size_t i) {
+  int bands = 0;
+  for (std::size_t k = 0; k < i; ++k) bands += series[k].shape == ui::Shape::band && series[k].ink == series[i].ink;
+  return bands;
 }
 
 /// Largest number of bars at one x.
@@ -409,7 +428,8 @@ std::string panel_script(const Figure& f, std::size_t index, bool latex) {
   text += has_points(p) ? "unset label 1\n" : empty_axes(p);
   if (p.heat) plots = heat_plot(heat_name(index), *p.heat);
   for (std::size_t i = 0; i < series.size(); ++i)
-    plots += (plots.empty() ? "" : ", \\\n  ") + series_plot(block_name(index, i), series[i], groups, print, own_dash);
+    plots += (plots.empty() ? "" : ", \\\n  ") +
+             series_plot(block_name(index, i), series[i], groups, bands_before(series, i), print, own_dash);
   return text + "plot " + plots + "\n";
 }
 

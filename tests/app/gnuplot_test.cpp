@@ -179,6 +179,19 @@ TEST(Print, ALongLabelOfABarIsInLines) {
             1u);
 }
 
+TEST(Print, ABandWithinABandIsAsDarkInTheLegendAsInThePlot) {
+  Figure f = figure_of({"90 % of rows", "50 % of rows"}, 1, 1);
+  for (ui::Series& s : f.panels[0].series) s.ink = ui::Ink::text, s.shape = ui::Shape::band, s.low = s.high = s.y;
+  const std::string script = gnuplot_script(f, PictureFormat::pdf, "f"),
+                    colour = gnuplot_colour(print_look(ui::Ink::text).colour);
+  const auto filled = [&](const char* dark) {
+    return fmt::format("with filledcurves lc rgb {} fs transparent solid {} noborder ", colour, dark);
+  };
+  EXPECT_EQ(testing::occurrences(script, filled("0.14") + "title "), 1u);
+  EXPECT_EQ(testing::occurrences(script, filled("0.14") + "notitle"), 1u);
+  EXPECT_EQ(testing::occurrences(script, "NaN " + filled("0.26") + "title "), 1u) << "1 - 0.86 * 0.86";
+}
+
 TEST(Print, OnlyNamesOfXAreRotated) {
   Figure f{.name = "f", .caption = {}, .panels = {{}}};
   f.panels[0].x.categories = f.panels[0].y.categories = std::vector<std::string>(8, "all_direct");
