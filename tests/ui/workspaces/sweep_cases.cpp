@@ -9,6 +9,7 @@
 #include "ui/sweep/panels.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/table_view.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope::testing {
 namespace {
