@@ -91,7 +91,7 @@ Table rows_table(const SweepTable& t) {
   table.columns.push_back({.key = "std", .digits = 3, .meaning = "Standard deviation over the seeds."});
   table.columns.push_back({.key = "min", .digits = 4, .meaning = "The least of the seeds.", .minor = true});
   table.columns.push_back({.key = "max", .digits = 4, .meaning = "The largest of the seeds.", .minor = true});
-  table.columns.push_back({.key = "n", .meaning = "Seeds that are computed."});
+  table.columns.push_back({.key = "seeds", .meaning = "Seeds that are computed."});
   if (!t.errors.empty()) table.columns.push_back({.key = "error", .meaning = "The reason why there is no number."});
   for (std::size_t i = 0; i < t.cells.size(); ++i) {
     const SweepCell& c = t.cells[i];

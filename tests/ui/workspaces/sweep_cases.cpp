@@ -6,6 +6,7 @@
 
 #include "imgui_internal.h"
 #include "tests/ui/cases.h"
+#include "ui/frame/ui_state.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/plot.h"
 #include "ui/widgets/table_view.h"
@@ -311,6 +312,8 @@ CASE(sweep, strange_states) {
   hand.frames(2);
   hand.check(sweep_words(failed.sweep, hand.session().sweep, extremes(*table)).headline == "No point could be computed",
              "a sweep without points has a headline");
+  const auto called_n = std::ranges::count(hand.stage.state->sweep->rows.columns, std::string("n"), &ColumnHeading::key);
+  hand.check(called_n == 1, "only the first parameter is called n");
   hand.leaves("a failed row is not opened", [&] { hand.click(rows_panel + "##row 1"); });
 }
 
