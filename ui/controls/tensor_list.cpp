@@ -92,7 +92,7 @@ void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
   ImGui::SetNextItemOpen(was_open);
   const bool open = ImGui::TreeNodeEx((e.name.substr(from) + "###" + e.name).c_str(), ImGuiTreeNodeFlags_NoTreePushOnOpen);
   if (open != was_open) t.state.opened = open ? e.spec : "";
-  explain(e.name + (e.refusal.empty() ? ". A click reads its numbers." : ". " + e.refusal));
+  explain(e.name + ": " + e.shape + " " + e.type + (e.refusal.empty() ? ". A click reads its numbers." : ". " + e.refusal));
   for (const std::string* const text : {&e.shape, &e.type}) {
     ImGui::TableNextColumn();
     label(Face::mono_small, e.refusal.empty() ? colours().text : colours().faint, *text);
@@ -136,16 +136,22 @@ void draw_level(const TensorTree& t, Entries entries, std::size_t from, bool ope
   }
 }
 
+/// In a narrow panel only names and letters are shown: tooltips have the rest. A narrower one scrolls.
 void draw_tree(const TensorTree& t) {
-  constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable | ImGuiTableFlags_RowBg;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float least = px(300);
+  const bool scrolls = room.x < least;
+  const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable | ImGuiTableFlags_RowBg |
+                                (scrolls ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None);
+  const ImGuiTableColumnFlags more = room.x < px(560) ? ImGuiTableColumnFlags_Disabled : ImGuiTableColumnFlags_None;
   constexpr std::size_t few = 24;  // all fit on screen
-  if (!ImGui::BeginTable("tensors", 5, flags, ImGui::GetContentRegionAvail())) return;
+  if (!ImGui::BeginTable("tensors", 5, flags, room, scrolls ? least : 0)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 3);
-  ImGui::TableSetupColumn("shape", ImGuiTableColumnFlags_WidthFixed, px(108));
-  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, px(48));
+  ImGui::TableSetupColumn("shape", ImGuiTableColumnFlags_WidthFixed | more, px(108));
+  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed | more, px(48));
   ImGui::TableSetupColumn("taken as", ImGuiTableColumnFlags_WidthFixed, px(132));
-  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch, 4);
+  ImGui::TableSetupColumn("why", ImGuiTableColumnFlags_WidthStretch | more, 4);
   ImGui::TableHeadersRow();
   draw_level(t, t.list.tensors, 0, t.list.tensors.size() <= few);
   ImGui::EndTable();

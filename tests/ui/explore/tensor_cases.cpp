@@ -1,9 +1,11 @@
 // The list of a file's tensors: tensors used, choosing another by a click, numbers, the kept choice; a kernel's
 // gradients.
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "app/files/files.h"
+#include "imgui_internal.h"
 #include "kernels/experiment/rules.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/ui/cases.h"
@@ -72,6 +74,38 @@ CASE(tensors, letters_take_tensors) {
   hand.await("the list is open again", [&] { return hand.exists(list + "###as named"); });
   hand.click(list + "###as named");
   hand.await("by its names there is no call", [&] { return hand.view().listed_file == file; });
+}
+
+/// The table of the list on screen; null: none.
+ImGuiTable* table_of_list() {
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  for (int i = 0; i < g.Tables.GetMapSize(); ++i)
+    if (ImGuiTable* const t = g.Tables.TryGetMapData(i);
+        t != nullptr && t->LastFrameActive >= g.FrameCount - 1 && std::string(t->OuterWindow->Name) == "Tensors")
+      return t;
+  return nullptr;
+}
+
+/// Names keep room in narrow panels, and all letters are within reach.
+CASE(tensors, list_with_large_text) {
+  hand.stage.places.recent = "";
+  const std::string file = file_of(hand.folder, {"q", "k", "v", "mine", "grads", "e", "f", "g", "h"});
+  for (const auto& [width, height, scale] : {std::tuple{1280, 800, 2.25}, {1024, 768, 1.5}, {800, 600, 1.0}}) {
+    hand.resize(width, height);
+    Session session = small_session();
+    session.view.ui_scale = scale;
+    hand.open(session);
+    hand.open_files({file});
+    const std::string where = std::to_string(width) + " pixels: ";
+    if (!hand.await(where + "the list is shown", [] { return table_of_list() != nullptr; })) return;
+    const ImGuiTable* const table = table_of_list();
+    const float names = table->Columns[0].WidthGiven;
+    hand.check(names >= px(100), where + "names have " + std::to_string(names));
+    ImGui::SetScrollX(table->InnerWindow, table->InnerWindow->ScrollMax.x);
+    hand.frames(3);
+    const float right = hand.rect(hand.id(row + "###dO q")).Max.x;
+    hand.check(right <= table->InnerWindow->InnerRect.Max.x, where + "the last letter ends at " + std::to_string(right));
+  }
 }
 
 /// A tensor without finite elements has no smallest number, largest number or mean.
