@@ -112,13 +112,13 @@ bool draw_head_cell(const HeadGrid& grid, int head, ImVec2 at) {
 /// Distance in cells between labels that do not touch.
 int every(float label, float cell) { return std::max(1, static_cast<int>(std::ceil(label / cell))); }
 
-/// The names of the axes, rows and columns, and the numbers of heads.
+/// The names of the axes, rows and columns, and the labels of the columns.
 void draw_head_numbers(const HeadGrid& grid, ImVec2 at) {
   if (grid.names > 0) draw_fitted(at, Face::small, colours().secondary, axes_of(grid.info), grid.names - px(6));
   const int step = every(text_width(Face::mono_small, std::to_string(grid.across)) + px(6), grid.width);
   for (int i = 0; i < grid.across; i += step)
     draw_text({at.x + grid.names + (static_cast<float>(i) + 0.5f) * grid.width, at.y}, Face::mono_small, colours().secondary,
-              std::to_string(i), 0.5f);
+              column_label(grid.info, i, grid.width - px(6)), 0.5f);
 }
 
 /// Draws the visible layers; returns the clicked head, -1: none.
@@ -175,6 +175,13 @@ void draw_verdict_legend(ImVec2 at, float width) {
 std::string head_name(const TensorFileInfo& info, int head) {
   const auto place = static_cast<std::size_t>(head);
   return place < info.head_names.size() ? info.head_names[place] : fmt::format("head {}", head);
+}
+
+std::string column_label(const TensorFileInfo& info, int column, float width) {
+  const std::string number = std::to_string(column), name = head_name(info, column);
+  const bool has_layers = std::ranges::any_of(info.layers, [](const LayerEntry& layer) { return !layer.name.empty(); });
+  if (has_layers || name == "head " + number) return number;
+  return text_width(Face::mono_small, name) <= width ? name : "";
 }
 
 std::string all_numbers(const HeadRow& row, const MethodNames& names) {
