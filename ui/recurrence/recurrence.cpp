@@ -71,12 +71,13 @@ void draw_followed_name(const PanelInput& input, const Result& shown, const Part
   const bool known = call != nullptr && call->incomparable().empty() && shown_followed(input) != nullptr;
   const std::string words = known ? parting_words(*call, shown, parting) : "";
   const float inner = width - px(8), line = line_height(Face::small);
-  const ImVec2 size{width, line + (words.empty() ? 0 : wrapped_height(Face::small, words, inner)) + px(4)};
+  const std::string_view drawn = words_in(words, inner);
+  const ImVec2 size{width, line + (drawn.empty() ? 0 : wrapped_height(Face::small, drawn, inner)) + px(4)};
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().background, 0.9f), px(3));
   draw_fitted({at.x + px(4), at.y + px(2)}, Face::small, colours().a, whose, inner);
   ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  paragraph(Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, words, inner);
+  paragraph(Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, drawn, inner);
   ImGui::PopStyleVar();
   take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
@@ -164,6 +165,15 @@ std::string why_no_recurrence(const PanelInput& input) {
     return "One tile holds every key: this is plain softmax. Make block_k smaller than the number of keys to see the "
            "recurrence.";
   return {};
+}
+
+std::string_view words_in(std::string_view words, float width) {
+  for (std::string_view rest = words; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (text_width(Face::small, rest.substr(0, end)) > width) return {};
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return words;
 }
 
 float draw_recurrence(const Frame& frame) {

@@ -97,6 +97,8 @@ void draw_worked(const WorkedStep& step, std::string_view what, ImVec2 at, float
 /// Draws the worked step of a tile.
 void draw_worked(const Result& result, int index, ImVec2 at, float width, int lines = 2);
 
+/// The words if each of them fits the width, else none: a note of broken words would cover what lies below it.
+std::string_view words_in(std::string_view words, float width);
 /// Draws the bottom panel; returns the total width of its plots.
 float draw_recurrence(const Frame& frame);
 

@@ -14,6 +14,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/theme.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope::testing::strip_cases {
 namespace {
@@ -190,6 +191,13 @@ CASE(strip, formulas_without_numbers) {
   hand.expect_text(step.error, "error so far NaN");
   r.experiment.a.algorithm = Algorithm::two_pass;
   hand.check(worked_step(r, 1).error == "no output yet", "two_pass has none before its second pass");
+}
+
+CASE(strip, notes_of_broken_words_are_left_out) {
+  const std::string words = "Row 95 is rounded.";
+  const float longest = text_width(Face::small, "rounded.");
+  hand.check(words_in(words, longest) == words && words_in(words, longest - 1).empty(), "its longest word decides");
+  hand.check(words_in("", 1).empty(), "no words");
 }
 
 CASE(strip, powers_of_two) {
