@@ -273,6 +273,10 @@ OptionList& OptionList::strict(bool& is_strict) {
              "end with exit code 4 and write nothing where a tensor is not the one whose digest was kept");
 }
 
+void keep_common(std::vector<std::string>& sentences, const std::vector<std::string>& others) {
+  std::erase_if(sentences, [&](const std::string& s) { return std::ranges::find(others, s) == others.end(); });
+}
+
 void tell(const std::vector<std::string>& sentences, const Streams& streams) {
   for (const std::string& sentence : sentences) streams.warnings << "attoscope: " << printable(sentence) << '\n';
 }

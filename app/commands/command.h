@@ -144,6 +144,8 @@ Command command(const char* name, const char* what, void (*declare)(OptionList&,
 struct TensorsChanged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// Removes the sentences that `others` lacks.
+void keep_common(std::vector<std::string>& sentences, const std::vector<std::string>& others);
 /// Writes sentences as warnings.
 void tell(const std::vector<std::string>& sentences, const Streams& streams);
 /// Writes the sentences of `changed_tensors` as warnings; throws them as TensorsChanged if `strict`.

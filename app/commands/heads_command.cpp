@@ -72,6 +72,7 @@ struct HeadsJob {
     check_device("--device", x.device);
     check_tables(x, streams.files);
     base = base_of(x);
+    tell(options_without_effect(x, base), streams);
     files = std::make_unique<CallFiles>(base.problem.input.file);
     kept = std::make_unique<KeptHeads>(x.no_cache ? "" : default_point_cache());
     question = {base, x.find("n") == nullptr, heads_of_layer(*files, x.layer), kept.get(), HeadNumbers(x.typed, *files)};

@@ -129,6 +129,17 @@ Invariance answer(const Experiment& e, const std::vector<Schedule>& list, const 
   });
 }
 
+/// Sentences on typed options that change nothing under any schedule.
+std::vector<std::string> unused_options(const InvarianceArguments& x, const Experiment& e, const std::vector<Schedule>& list) {
+  std::vector<std::string> unused = options_without_effect(x, e);
+  for (const Schedule& s : list) {
+    Experiment scheduled = e;
+    scheduled.a = with_schedule(e.a, s);
+    keep_common(unused, options_without_effect(x, scheduled));
+  }
+  return unused;
+}
+
 /// Computes every schedule and writes the outputs: none if anything fails.
 void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
   const int threads = thread_option(x.threads);
@@ -138,6 +149,7 @@ void tell_invariance(const InvarianceArguments& x, const Streams& streams) {
   Experiment e = experiment_of(x);
   const std::vector<Schedule> list = schedules(e, lists);
   check_sums(e, lists.sums);
+  tell(unused_options(x, e, list), streams);
   e.a = with_schedule(e.a, list[0]);
   const Invariance found = answer(e, list, x, threads, streams);
   write_outputs(

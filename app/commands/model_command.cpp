@@ -61,6 +61,9 @@ void check_places(const ModelArguments& x, const Streams& streams) {
 
 /// The question, without its model.
 ModelQuestion question_of(const ModelArguments& x) {
+  for (const std::string& setting : x.set)
+    if (is_of_backward(setting.substr(0, setting.find('='))))
+      refuse("--set", setting, "a setting of the forward pass: the model has no backward pass");
   const Experiment e = experiment_of(x);
   ModelQuestion q;
   q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
@@ -183,6 +186,9 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   q.model = &model;
   if (x.like) shape_methods(q, x, model.architecture);
   validate(q);
+  Experiment methods;
+  methods.a = q.a, methods.b = q.b;
+  tell(options_without_effect(x, methods), streams);
   std::optional<JudgedRun> run;
   if (!x.against.empty()) run = run_of(x, q, streams, threads);
   const ModelAnswer answer = answer_of(q, streams, threads, x.no_cache);

@@ -229,6 +229,16 @@ Sweep sweep_of(const SweepArguments& x, SessionRemarks& about) {
   return s;
 }
 
+/// Sentences on typed options that change nothing at any point: a method uses each or not by one other setting.
+std::vector<std::string> unused_options(const SweepArguments& x, const Sweep& s) {
+  std::vector<std::string> unused = options_without_effect(x.base, s.base);
+  for (const std::array<int, 2>& at : single_values(s)) {
+    if (unused.empty()) break;
+    keep_common(unused, options_without_effect(x.base, with_values(s, at)));
+  }
+  return unused;
+}
+
 /// Counts points, and shows progress and the time left.
 class CountedPoints {
  public:
@@ -288,6 +298,7 @@ std::optional<Answered> computed(const SweepArguments& x, const Streams& streams
     SessionRemarks about;
     answered.sweep = sweep_of(x, about);
     tell(about.unread, streams);
+    tell(unused_options(x, answered.sweep), streams);
     answered.sweep.heads = used_heads(answered.sweep.over, answered.sweep.base);
     check_whole_figure(x, answered.sweep, points_of_shard(x, answered.sweep));
     tell_changed(changed_of(x, answered.sweep, std::move(about.changed)), x.strict, streams);

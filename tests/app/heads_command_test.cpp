@@ -72,6 +72,11 @@ TEST_F(HeadsCommand, EveryHeadIsAsRunAnswersIt) {
   }
 }
 
+TEST_F(HeadsCommand, OptionsThatChangeNothingAreNamed) {
+  EXPECT_THAT(attoscope({"heads", two_layers(scratch_), "--layer", "2", "--tau", "4", "--no-cache", "--quiet"}).err,
+              HasSubstr("attoscope: --tau changes nothing: a does not use it with its other settings\n"));
+}
+
 TEST_F(HeadsCommand, OneLayerSortedByAnyMeasure) {
   const auto lines = csv_lines(output_of({"heads", two_layers(scratch_), "--layer", "5", "--sort", "max_score", "--csv", "-"}));
   ASSERT_EQ(lines.size(), 5U);

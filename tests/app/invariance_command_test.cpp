@@ -35,6 +35,12 @@ TEST(InvarianceCommand, EveryScheduleIsAsRunAnswersIt) {
                           "experiment": {"a": {"algorithm": "split_kv", "reverse_keys": true}}})");
 }
 
+TEST(InvarianceCommand, OptionsThatChangeNothingAreNamed) {
+  const std::vector<std::string> one = with(decoding, {"--splits", "2", "--block-k", "64", "--orders", "forward"});
+  EXPECT_EQ(attoscope(with(one, {"--exp2-degree", "3", "--set", "a.merge=sigmoid"})).err,
+            "attoscope: --exp2-degree changes nothing: a does not use it with its other settings\n");
+}
+
 TEST(InvarianceCommand, GroupsHaveTheSameDigests) {
   const json found = answer_of({});
   const json& schedules = found.at("schedules");

@@ -197,6 +197,13 @@ TEST(SweepCommand, ATypedTauStaysWhereTheMainFormatIsVaried) {
   EXPECT_DOUBLE_EQ(sweep("--vary tau=0,8 --vary format=e4m3 --tau 8")[0]["mean"], run("0")) << "a varied tau is not set again";
 }
 
+TEST(SweepCommand, OptionsThatChangeNothingAtAnyPointAreNamed) {
+  const std::vector<std::string> options = words("sweep --n 32 --d 8 --no-cache --quiet --tau 4 --vary");
+  EXPECT_EQ(attoscope(with(options, {"block_k=8,16"})).err,
+            "attoscope: --tau changes nothing: a does not use it with its other settings\n");
+  EXPECT_EQ(attoscope(with(options, {"algorithm=flash2,flash4"})).err, "");
+}
+
 TEST(SweepCommand, TilesOfAWholeKernelFollowAVariedDAndMask) {
   const auto run = [](const std::string& more) -> double {
     return json_of(words("run --like fa3_h100 --n 256 --d 128 --mask causal " + more))["a"]["mean_abs"];

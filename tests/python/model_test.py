@@ -62,6 +62,10 @@ class ExactModel(Model):
         model.config["tie_word_embeddings"] = None
         self.assert_exact(model)
 
+    def test_options_that_change_nothing_are_named(self):
+        _, error, _ = self.run_model(TinyModel("llama", 1), "--tau", "4")
+        self.assertEqual(error, "attoscope: --tau changes nothing: a does not use it with its other settings\n")
+
     def test_shards_are_one_model(self):
         self.assert_exact(TinyModel("llama", 7), shards=3)
 
@@ -429,6 +433,8 @@ class Refusals(Model):
         for place in "1:", ":1", "x", "1:-1", "-1", "1:2:3":
             self.refused(model, f"--only is '{place}', expected L or L:H", options=(f"--only={place}",), code=2)
         self.refused(model, "--capture is '-', expected a file", options=("--capture", "-"), code=2)
+        for setting in "a.grad.dS=fp32", "b.gradient=grad_hw":
+            self.refused(model, f"--set is '{setting}', expected a setting of the forward pass", options=("--set", setting), code=2)
         self.refused(model, "--attribute is 'row'", options=("--attribute", "row"), code=2)
         self.refused(model, "'norms=bf16'", "square_sum", options=("--around", "fp32,norms=bf16"), code=2)
         self.refused(model, "24 significant bits", options=("--around", "fp32,norm=fp64"), code=2)

@@ -139,6 +139,14 @@ TEST_F(TrainCommand, TrainsExactAttentionTooUnlessToldNotTo) {
               AllOf(HasSubstr(",a - exact,all,rel_l2,"), HasSubstr(",b - exact,all,wasserstein,")));
 }
 
+TEST_F(TrainCommand, OptionsThatChangeNothingAreNamed) {
+  const Outcome o = attoscope(tiny({"--tau", "4", "--set", "b.merge=sigmoid", "--set", "a.grad.dS=fp32"}));
+  EXPECT_EQ(o.code, 0);
+  EXPECT_EQ(o.err,
+            "attoscope: --tau changes nothing: a does not use it with its other settings\n"
+            "attoscope: --set b.merge changes nothing: b does not use it with its other settings\n");
+}
+
 TEST_F(TrainCommand, WithoutOptionsIsTheDefaultPlan) { EXPECT_EQ(train_plan_of({}), default_train_plan()); }
 
 TEST_F(TrainCommand, OnTopOfACheckpointOnlyWhatIsTypedChanges) {
