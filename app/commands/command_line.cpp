@@ -68,6 +68,17 @@ ExitCode parse_and_run(CLI::App& app, const std::vector<std::string>& arguments,
   return code;
 }
 
+/// "--width is given 2 times, expected once", of the first option that is; "" if there is none.
+std::string repeated_option(const CLI::App& app) {
+  std::vector<const CLI::App*> typed{&app};
+  for (const CLI::App* const sub : app.get_subcommands()) typed.push_back(sub);
+  for (const CLI::App* const a : typed)
+    for (const CLI::Option* const o : a->get_options())
+      if (o->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw && o->get_items_expected_max() == 1 && o->count() > 1)
+        return o->get_name() + " is given " + std::to_string(o->count()) + " times, expected once";
+  return "";
+}
+
 int complain(std::ostream& err, const std::string& sentence, ExitCode code) {
   err << "attoscope: " << printable(sentence) << std::endl;
   return code;
@@ -85,6 +96,9 @@ int run_command_line(const std::vector<std::string>& arguments, std::ostream& ou
       check_written(out);
       return done;
     }
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string repeated = repeated_option(app);
+    return complain(err, (repeated.empty() ? error.what() : repeated) + " (see attoscope --help)", wrong_usage);
   } catch (const CLI::ParseError& error) {
     return complain(err, std::string(error.what()) + " (see attoscope --help)", wrong_usage);
   } catch (const std::invalid_argument& error) {

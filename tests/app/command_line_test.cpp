@@ -86,6 +86,7 @@ TEST(CommandLine, WrongUsageIsCode2) {
   expect_refused({"bogus"}, 2, "'bogus'");
   expect_refused({"run", "extra"}, 2, "extra");
   expect_refused({"run", "--n"}, 2, "--n");
+  expect_refused({"run", "--n", "8", "--n", "9"}, 2, "--n is given 2 times, expected once (see attoscope --help)");
   expect_refused({"render"}, 2, "--out");
   expect_refused({"render", "--out", "x.png", "--size", "big"}, 2, "--size is 'big'");
   expect_refused({"presets", "--yaml"}, 2, "--yaml");
