@@ -20,6 +20,7 @@
 #include "app/tensors/npy.h"
 #include "app/words/field_setter.h"
 #include "kernels/experiment/presets.h"
+#include "kernels/experiment/settings.h"
 #include "kernels/model/model_answer.h"
 #include "kernels/model/model_run.h"
 #include "kernels/parallel/parallel.h"
@@ -62,7 +63,7 @@ void check_places(const ModelArguments& x, const Streams& streams) {
 /// The question, without its model.
 ModelQuestion question_of(const ModelArguments& x) {
   for (const std::string& setting : x.set)
-    if (is_of_backward(setting.substr(0, setting.find('='))))
+    if (attoscope::is_of_backward(setting.substr(0, setting.find('='))))
       refuse("--set", setting, "a setting of the forward pass: the model has no backward pass");
   const Experiment e = experiment_of(x);
   ModelQuestion q;
