@@ -103,7 +103,7 @@ CASE(tensors, list_with_large_text) {
     hand.check(names >= px(100), where + "names have " + std::to_string(names));
     ImGui::SetScrollX(table->InnerWindow, table->InnerWindow->ScrollMax.x);
     hand.frames(3);
-    const float right = hand.rect(hand.id(row + "###dO q")).Max.x;
+    const float right = hand.rect(hand.id(row + "###dO e")).Max.x;
     hand.check(right <= table->InnerWindow->InnerRect.Max.x, where + "the last letter ends at " + std::to_string(right));
   }
 }
