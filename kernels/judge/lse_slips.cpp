@@ -127,7 +127,8 @@ class LseSlips {
     std::string held;
     for (const auto& [text, any] : kinds)
       if (any) held += (held.empty() ? "" : " or ") + std::string(text);
-    best_ratio_ = 0, best_ = {"empty", "queries without keys hold " + held + " instead of -infinity"};
+    best_ratio_ = 0;
+    best_ = {"empty", "queries without keys hold " + held + " instead of -infinity"};
   }
 
   void try_bases() {

@@ -126,8 +126,7 @@ std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged&
 
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {
   const Tensors& t = *output.problem.input.tensors;
-  const bool are_finite = all_finite(t.q) && all_finite(t.k) && all_finite(t.v);
-  if (are_finite || !judged.head.incomparable.empty()) return {};
+  if (all_finite(t) || !judged.head.incomparable.empty()) return {};
   return NonfinitePlaces(output, judged).slip();
 }
 

@@ -66,7 +66,7 @@ class RivalRuns {
   /// as D stores it.
   void find_nonfinite() {
     const Tensors& t = inputs_;
-    found_.inputs_finite = all_finite(t.q) && all_finite(t.k) && all_finite(t.v);
+    found_.inputs_finite = all_finite(t);
     const std::vector<double>& golden = found_.golden.values;
     has_number_.assign(rows_.size(), true);
     if (found_.inputs_finite) return;
@@ -269,7 +269,7 @@ double Tolerance::expected(int i, int c) const {
 
 std::shared_ptr<const Tensors> without_unseen(const std::shared_ptr<const Tensors>& tensors) {
   const Tensors& t = *tensors;
-  if (t.mask == nullptr || (all_finite(t.q) && all_finite(t.k) && all_finite(t.v))) return tensors;
+  if (t.mask == nullptr || all_finite(t)) return tensors;
   return as_tensors(operands<double>(t, exact, fp64, 0), t.shape());
 }
 

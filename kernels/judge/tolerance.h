@@ -30,6 +30,9 @@ struct KernelClaim {
   std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
 };
 
+/// True if no number of Q, K and V is NaN or infinite.
+inline bool all_finite(const Tensors& t) { return all_finite(t.q) && all_finite(t.k) && all_finite(t.v); }
+
 /// True if the rival has tensor-core sums, which take as long to emulate as all other rivals; never true of a declared policy.
 bool is_slow(const Rival& rival, const KernelClaim& claim);
 
