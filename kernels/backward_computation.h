@@ -138,9 +138,14 @@ class BackwardComputation {
       const double error = g.delta[i] - golden.delta[i];
       if (golden.lse[i] == -std::numeric_limits<double>::infinity() || !std::isfinite(error)) continue;
       d.max_abs = std::max(d.max_abs, std::abs(error));
-      squares += error * error, sum += error, ++count;
+      squares += error * error;
+      sum += error;
+      ++count;
     }
-    if (count > 0) d.rms = std::sqrt(squares / count), d.bias = sum / count;
+    if (count > 0) {
+      d.rms = std::sqrt(squares / count);
+      d.bias = sum / count;
+    }
     return d;
   }
 
@@ -161,7 +166,8 @@ class BackwardComputation {
     }
     if (m.compared && (m.ordered || !ordered_)) return;
     m.error = deviations(m.measured, known.measured);
-    m.compared = true, m.ordered = ordered_;
+    m.compared = true;
+    m.ordered = ordered_;
   }
 
   BackwardResult measured() {

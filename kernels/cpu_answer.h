@@ -170,7 +170,8 @@ class CpuAnswer {
     const KnownAnswer& known = p_.held.known;
     const int row = traced_row(p_.e.problem);
     r.traffic = traffic(p_.e);
-    r.a = known_a_->output, r.a_lse = known_a_->lse;
+    r.a = known_a_->output;
+    r.a_lse = known_a_->lse;
     r.a_parts = known_a_->parts;
     r.rescales = known.rescales;
     r.rescale_map = known.rescale_map;
@@ -184,7 +185,8 @@ class CpuAnswer {
   }
 
   void take_known_b() {
-    p_.result.b = known_b_->output, p_.result.b_lse = known_b_->lse;
+    p_.result.b = known_b_->output;
+    p_.result.b_lse = known_b_->lse;
     p_.result.b_parts = known_b_->parts;
   }
 
@@ -206,8 +208,14 @@ class CpuAnswer {
       if (!r.holds.trace) now.trace.row = -1;
       now.a = known_a_ ? std::move(p_.held.known.a) : kept(p_.e.a, std::move(a), r.a_parts);
       now.b = known_b_ ? std::move(p_.held.known.b) : kept(p_.e.b, std::move(b), r.b_parts);
-      if (now.a) now.a->error = r.a_error, now.a->lse = r.a_lse;
-      if (now.b) now.b->error = r.b_error, now.b->lse = r.b_lse;
+      if (now.a) {
+        now.a->error = r.a_error;
+        now.a->lse = r.a_lse;
+      }
+      if (now.b) {
+        now.b->error = r.b_error;
+        now.b->lse = r.b_lse;
+      }
     }
     p_.held.known = std::move(now);
   }

@@ -130,7 +130,10 @@ void draw_heatmap(const Frame& frame) {
   draw_picture_title(frame);
   Box room = rest_of_panel();
   const float lowest = room.min.y + px(least_height);
-  if (lowest > room.max.y) take_room({room.min.x, room.max.y = lowest}, {0, 0}), ImGui::SetCursorScreenPos(room.min);
+  if (lowest > room.max.y) {
+    take_room({room.min.x, room.max.y = lowest}, {0, 0});
+    ImGui::SetCursorScreenPos(room.min);
+  }
   draw_picture(frame, room);
   note_ranges(frame.state, view);
   if (view.picture == PictureKind::heads)

@@ -344,10 +344,12 @@ void write_outputs(StagedFiles& files, const std::vector<OutputText>& texts, con
   bool reports = true;
   for (const auto& [place, text] : texts) {
     if (place.empty()) continue;
-    if (place == "-")
-      shown += text(), reports = false;
-    else
+    if (place == "-") {
+      shown += text();
+      reports = false;
+    } else {
       files.add(place, text());
+    }
   }
   files.commit();
   out << (reports ? report() : shown) << std::flush;

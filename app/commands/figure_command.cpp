@@ -83,12 +83,18 @@ AskedFigure asked_for(const FigureArguments& x) {
   ui::FigureSettings& s = asked.settings;
   const ui::FigureSettings first = s;
   if (!x.policy.empty()) s.policy = x.policy;
-  if (!x.policy.empty() && asked.plan) use_policy(*asked.plan, x.policy), asked.digests.clear();
+  if (!x.policy.empty() && asked.plan) {
+    use_policy(*asked.plan, x.policy);
+    asked.digests.clear();
+  }
   s.all_policies |= x.all_policies;
   if (!x.n.empty()) s.n = whole_number("--n", x.n, 1, ui::most_figure_n);
   if (!x.d.empty()) s.d = whole_number("--d", x.d, 1, max_d);
   if (!x.seeds.empty()) s.seeds = whole_number("--seeds", x.seeds, 1, ui::most_figure_seeds);
-  if (s != first) asked.digests.clear(), asked.points = 0;  // those of other experiments
+  if (s != first) {  // those of other experiments
+    asked.digests.clear();
+    asked.points = 0;
+  }
   validate(asked);
   if (trains(asked) || runs_model(asked))
     refuse_settings_of_sweeps(x, asked);

@@ -104,7 +104,9 @@ std::string link_of(const JudgeArguments& x, const JudgedFiles& files, const Cal
   add("lse", x.lse);
   if (gradients != nullptr) {
     message.d_o = absolute_spec(x.d_o);
-    add("dq", x.dq), add("dk", x.dk), add("dv", x.dv);
+    add("dq", x.dq);
+    add("dk", x.dk);
+    add("dv", x.dv);
   }
   for (const std::string_view key : link_settings)
     if (const std::string own = numbers.text(key, head); !own.empty())

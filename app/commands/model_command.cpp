@@ -67,7 +67,10 @@ ModelQuestion question_of(const ModelArguments& x) {
       refuse("--set", setting, "a setting of the forward pass: the model has no backward pass");
   const Experiment e = experiment_of(x);
   ModelQuestion q;
-  q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
+  q.a = e.a;
+  q.b = e.b;
+  q.format = e.format;
+  q.seed = e.problem.seed;
   q.around = surroundings(x.around.value_or("exact"));
   q.only = parse_place("--only", x.only);
   q.attribute = part_of(x.attribute);
@@ -79,9 +82,11 @@ ModelQuestion question_of(const ModelArguments& x) {
 
 /// Sets the methods again for heads of this model: kernels of --like choose their tiles by mask and head dimension.
 void shape_methods(ModelQuestion& q, ModelArguments x, const Architecture& a) {
-  x.typed["mask"] = "causal", x.typed["d"] = std::to_string(a.head_dim);
+  x.typed["mask"] = "causal";
+  x.typed["d"] = std::to_string(a.head_dim);
   const Experiment e = experiment_of(x);
-  q.a = e.a, q.b = e.b;
+  q.a = e.a;
+  q.b = e.b;
 }
 
 /// The bytes of a .safetensors with every tensor of a's run, named as `attoscope.capture` does.
@@ -188,7 +193,8 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
   if (x.like) shape_methods(q, x, model.architecture);
   validate(q);
   Experiment methods;
-  methods.a = q.a, methods.b = q.b;
+  methods.a = q.a;
+  methods.b = q.b;
   tell(options_without_effect(x, methods), streams);
   std::optional<JudgedRun> run;
   if (!x.against.empty()) run = run_of(x, q, streams, threads);

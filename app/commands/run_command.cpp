@@ -57,7 +57,9 @@ void stage_matrices(StagedFiles& files, const std::string& directory, const Resu
     files.add((where / matrix_files[next++]).string(), npy_bytes(rows, cols, x.data()));
   };
   const Tensors& t = *r.inputs;
-  add(t.n, t.d, t.q), add(t.n_k, t.d, t.k), add(t.n_k, t.d_v, t.v);
+  add(t.n, t.d, t.q);
+  add(t.n_k, t.d, t.k);
+  add(t.n_k, t.d_v, t.v);
   add(r.golden->rows, r.golden->cols, r.golden->values);
   add(r.a.rows, r.a.cols, r.a.values);
   add(r.b.rows, r.b.cols, r.b.values);
@@ -98,7 +100,10 @@ void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, b
   std::vector<OutputPlace> all;
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
   const auto add = [&](const char* name) { all.push_back({"--save", (std::filesystem::path(x.save) / name).string()}); };
-  if (!x.save.empty()) std::ranges::for_each(matrix_files, add), std::ranges::for_each(saved_lse_files, add);
+  if (!x.save.empty()) {
+    std::ranges::for_each(matrix_files, add);
+    std::ranges::for_each(saved_lse_files, add);
+  }
   if (!x.save.empty() && backward) std::ranges::for_each(saved_gradient_files, add);
   check_outputs({{"--json", x.json}}, streams.files, all);
 }

@@ -96,7 +96,10 @@ Sweep sweep_of_session(const SweepArguments& x, SessionRemarks& about) {
   std::vector<std::string> remarks;
   ui::SweepPlan plan = read_session(session, remarks).sweep;
   if (x.seeds) plan.seeds = seeds_of(x);
-  if (x.over) plan.over = over_of(x).kind, plan.window = std::max(1, over_of(x).tokens);
+  if (x.over) {
+    plan.over = over_of(x).kind;
+    plan.window = std::max(1, over_of(x).tokens);
+  }
   const PlannedSweep sweep = planned(plan, experiment_of(x.base, &about));
   if (sweep.sweep) return *sweep.sweep;
   std::string wrong = sweep.about.wrong;
@@ -474,7 +477,8 @@ Answered merged(const SweepArguments& x) {
 /// Computes the points that are not in the cache and writes the outputs. Points finished before a signal are kept: the same
 /// command continues there.
 void run_sweep(const SweepArguments& x, const Streams& streams) {
-  spread_of(x), typed_style(x.style);
+  spread_of(x);
+  typed_style(x.style);
   check_places(x, streams);
   if (!x.merge.empty()) return write(x, merged(x), streams);
   Ranks ranks;

@@ -177,7 +177,8 @@ Task task_of(const TrainArguments& x, const Streams& streams) {
   for (const std::string& text : x.save_qkv) task.qkv.push_back(qkv_file(text, task.plan));
   check_places(x, task, streams);
   Experiment methods;
-  methods.a = task.plan.a.method, methods.b = task.plan.b.method;
+  methods.a = task.plan.a.method;
+  methods.b = task.plan.b.method;
   tell(options_without_effect(x.methods, methods), streams);
   const std::string file = x.text.value_or(task.plan.text.file);
   task.plan.text = earlier != nullptr ? read_same_text(earlier->text, file) : read_text(file);

@@ -154,8 +154,10 @@ void Explorer::choose_row(Experiment& e) {
 /// Chooses the row again if the number of tokens changed: the old row may see few keys, or not exist.
 void Explorer::drop_chosen_row(Experiment& e) {
   if (!chosen_row_ || (chosen_row_->first == e.problem.traced_row && chosen_row_->second == e.problem.n)) return;
-  if (chosen_row_->first == e.problem.traced_row)
-    replaced_row_ = std::exchange(e.problem.traced_row, Problem{}.traced_row), chooses_row_ = true;
+  if (chosen_row_->first == e.problem.traced_row) {
+    replaced_row_ = std::exchange(e.problem.traced_row, Problem{}.traced_row);
+    chooses_row_ = true;
+  }
   chosen_row_.reset();
 }
 
@@ -173,7 +175,10 @@ void Explorer::forget_mended(const ui::Session& session) {
 }
 
 void Explorer::ask(const Experiment& experiment) {
-  if (answer_.asked() && !std::exchange(remarked_, false)) messages_.error.clear(), messages_.notice.clear();
+  if (answer_.asked() && !std::exchange(remarked_, false)) {
+    messages_.error.clear();
+    messages_.notice.clear();
+  }
   messages_.load_failed = false;
   if (messages_.notice.empty()) messages_.notice = gpu_code().sentence(devices_of(device_.usable.spec));
   answer_.ask({experiment, device_.usable.spec, wanted_, reading_});
@@ -275,7 +280,10 @@ void Explorer::follow_link(ui::Session& session, const std::string& text) {
       ui::Session whole = to_lesson ? shown : in_place_of(shown, opened);
       whole.lesson = shown.lesson;
       whole.view.workspace = opened.view.workspace;
-      if (to_lesson) whole.lesson.name = opened.lesson.name, whole.lesson.step = opened.lesson.step;
+      if (to_lesson) {
+        whole.lesson.name = opened.lesson.name;
+        whole.lesson.step = opened.lesson.step;
+      }
       whole.device = shown.device;
       adopt(shown, std::move(whole), remarks);
     };

@@ -79,7 +79,8 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
     }
     const std::vector<std::string> changed = changed_tensors(input, arrival->read);
     input.tensors = arrival->read.tensors;
-    input.digest = arrival->read.digest, input.parts = arrival->read.parts;
+    input.digest = arrival->read.digest;
+    input.parts = arrival->read.parts;
     loaded(input, changed);
   }
   problem = fitted(problem, input.tensors->shape());
@@ -102,7 +103,8 @@ bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name,
   });
   if (!arrival) return false;
   if (!arrival->failure.empty()) {
-    unreadable_output_ = experiment, failure = arrival->failure;
+    unreadable_output_ = experiment;
+    failure = arrival->failure;
     return false;
   }
   keep(arrival->read.digest, changed_tensors(output, arrival->read, name));
@@ -165,7 +167,10 @@ std::string InputLoader::changed(const Experiment& e) const {
   };
   if (e.problem.input.kind == InputKind::tensors) add(e.problem.input.digest);
   if (has_loaded(e)) add(e.loaded.digest);
-  if (e.backward.on) add(e.backward.d_o_file.digest), add(e.backward.d_lse_file.digest);
+  if (e.backward.on) {
+    add(e.backward.d_o_file.digest);
+    add(e.backward.d_lse_file.digest);
+  }
   return all;
 }
 

@@ -56,7 +56,8 @@ constexpr std::array<GivenGradient JudgedGradients::*, 3> given_gradients{&Judge
 JudgedGradients judged_call(const Result& r, const Options& options) {
   const Experiment& e = r.experiment;
   JudgedGradients g{.problem = e.problem, .format = e.format, .stored_o = e.format, .heads = {r.inputs}, .d_o = {}, .o = {}};
-  g.problem.input = {}, g.problem.rows = 0;
+  g.problem.input = {};
+  g.problem.rows = 0;
   const OutputGradients& incoming = *r.backward->incoming;
   g.d_o.push_back(std::make_shared<const std::vector<double>>(incoming.d_o));
   if (!incoming.d_lse.empty()) g.d_lse.push_back(incoming.d_lse);
@@ -185,7 +186,8 @@ void JudgedAnswer::show_worst(ui::Session& session, const std::shared_ptr<const 
 
 void JudgedAnswer::take(const std::shared_ptr<const Result>& answer, const std::shared_ptr<const ui::HeadVerdict>& verdict) {
   if (answer_ == answer && verdict_ == verdict) return;
-  answer_ = shown_ = answer, verdict_ = verdict;
+  answer_ = shown_ = answer;
+  verdict_ = verdict;
   const bool fits = answer && verdict && verdict->shares && has_loaded(answer->experiment) &&
                     verdict->experiment == ui::verdict_question(answer->experiment);
   if (fits) shown_ = with_shares(*answer, *verdict->shares);

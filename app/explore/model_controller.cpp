@@ -138,12 +138,17 @@ void ModelController::estimate(const ui::Session& session) {
 
 ui::ModelView ModelController::view() const {
   ui::ModelView view{.checkpoint = checkpoint_of(session_.model), .recent = recent_};
-  if (work_.answer()) view.found = work_.answer()->found, view.shares = work_.answer()->shares;
+  if (work_.answer()) {
+    view.found = work_.answer()->found;
+    view.shares = work_.answer()->shares;
+  }
   ui::ModelProgress& p = view.progress;
   if (read_.answer()) view.reading = read_.answer()->reading;
   p.reads = reading_ || !view.reading || !(view.reading->asked == session_.model);
   const bool works = work_.busy() && asked_ > 0;
-  p.runs = works && running_ == ModelPart::none, p.attributes = works && running_ != ModelPart::none, p.opens = heads_.busy();
+  p.runs = works && running_ == ModelPart::none;
+  p.attributes = works && running_ != ModelPart::none;
+  p.opens = heads_.busy();
   p.share = work_.effort().share();
   if (works) p.seconds_left = work_.effort().seconds_left().value_or(p.seconds_left);
   p.remark = remark_;

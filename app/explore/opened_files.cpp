@@ -436,7 +436,10 @@ FileReader::Read Explorer::reading(const std::string& spec, const Experiment& as
       shown.view.show_tensors = lists || (shown.view.show_tensors && !input.file.empty());
       shown.view.listed_file.clear();
       shown.experiment.problem = with_input(shown.experiment.problem, input, numbers);
-      if (input.tensors) loader_.try_again(), loader_.loaded(input);
+      if (input.tensors) {
+        loader_.try_again();
+        loader_.loaded(input);
+      }
       shown.kernel_gradients = {};
       look_at_all(shown.view);
       of_gradients(shown);
@@ -572,7 +575,9 @@ void Explorer::open_both(ui::Session& session, const std::string& input, const s
         gradient_reading(gradients_of(sized.problem.input.file, beside), sized.problem)(watch);
     const HeadNumbers numbers({}, files);
     return [this, of_input, of_output, of_gradients, numbers](ui::Session& shown) {
-      of_input(shown), of_output(shown), of_gradients(shown);
+      of_input(shown);
+      of_output(shown);
+      of_gradients(shown);
       tell_found(numbers.found());
     };
   };

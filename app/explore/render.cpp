@@ -150,11 +150,17 @@ Picture cut_out(const Picture& whole) {
   int x0 = whole.width, x1 = 0, y0 = whole.height, y1 = 0;
   for (int y = 0; y < whole.height; ++y)
     for (int x = 0; x < whole.width; ++x)
-      if (!std::equal(ground, ground + 3, at(x, y)))
-        x0 = std::min(x0, x), x1 = std::max(x1, x + 1), y0 = std::min(y0, y), y1 = std::max(y1, y + 1);
+      if (!std::equal(ground, ground + 3, at(x, y))) {
+        x0 = std::min(x0, x);
+        x1 = std::max(x1, x + 1);
+        y0 = std::min(y0, y);
+        y1 = std::max(y1, y + 1);
+      }
   if (x0 >= x1) return whole;
-  x0 = std::max(0, x0 - margin), y0 = std::max(0, y0 - margin);
-  x1 = std::min(whole.width, x1 + margin), y1 = std::min(whole.height, y1 + margin);
+  x0 = std::max(0, x0 - margin);
+  y0 = std::max(0, y0 - margin);
+  x1 = std::min(whole.width, x1 + margin);
+  y1 = std::min(whole.height, y1 + margin);
   Picture part{x1 - x0, y1 - y0, {}};
   for (int y = y0; y < y1; ++y) part.rgb.insert(part.rgb.end(), at(x0, y), at(x0, y) + 3 * (x1 - x0));
   return part;

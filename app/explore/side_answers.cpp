@@ -197,9 +197,16 @@ void SideAnswers::ask(ui::SideRequests requests, const std::string& device, cons
   auto [heads, kv, judged] = std::tie(questions_.heads, questions_.kv, questions_.judged);
   if (requests.stop_heads || requests.kv) heads.forget();
   if (requests.stop_heads || requests.heads) kv.forget();
-  if (requests.stop_heads) requests.heads.reset(), requests.kv.reset();
-  if (!complete)
-    requests.verdict.reset(), requests.slip_output.reset(), requests.followed.reset(), requests.kernel_gradients.reset();
+  if (requests.stop_heads) {
+    requests.heads.reset();
+    requests.kv.reset();
+  }
+  if (!complete) {
+    requests.verdict.reset();
+    requests.slip_output.reset();
+    requests.followed.reset();
+    requests.kernel_gradients.reset();
+  }
   if (requests.slip_output) requests.slip_output->answer = complete;
   if (requests.kernel_gradients) requests.kernel_gradients->answer = complete;
   const std::optional<ui::HeadsOfFile> to_judge = std::exchange(requests.judged, std::nullopt);
@@ -224,8 +231,13 @@ void SideAnswers::forget(bool with_answers) {
 }
 
 void SideAnswers::forget_files() {
-  questions_.heads.clear(), questions_.kv.clear(), questions_.judged.clear(), questions_.verdict.clear();
-  questions_.kernel_gradients.clear(), questions_.tensors.clear(), questions_.tensor_statistics.clear();
+  questions_.heads.clear();
+  questions_.kv.clear();
+  questions_.judged.clear();
+  questions_.verdict.clear();
+  questions_.kernel_gradients.clear();
+  questions_.tensors.clear();
+  questions_.tensor_statistics.clear();
 }
 
 std::string SideAnswers::update() {

@@ -93,7 +93,8 @@ std::string heat_name(std::size_t panel) { return fmt::format("$H{}", panel); }
 ui::Series stairs(const ui::Series& s) {
   ui::Series levels = s;
   levels.shape = ui::Shape::line;
-  levels.x.clear(), levels.y.clear();
+  levels.x.clear();
+  levels.y.clear();
   for (std::size_t i = 0; i < s.x.size(); ++i) {
     const double before = i > 0 ? s.x[i] - s.x[i - 1] : i + 1 < s.x.size() ? s.x[i + 1] - s.x[i] : 1;
     const double after = i + 1 < s.x.size() ? s.x[i + 1] - s.x[i] : before;

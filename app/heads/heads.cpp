@@ -62,8 +62,12 @@ double largest_value(const Result& r) {
 
 ui::HeadRow row_of(const Result& r) {
   ui::HeadRow row{.shape = shape_of(r.experiment.problem)};
-  row.a_max = r.a_error.max_abs, row.a_rms = r.a_error.rms, row.a_rel = r.a_error.rel_rms;
-  row.b_max = r.b_error.max_abs, row.b_rms = r.b_error.rms, row.b_rel = r.b_error.rel_rms;
+  row.a_max = r.a_error.max_abs;
+  row.a_rms = r.a_error.rms;
+  row.a_rel = r.a_error.rel_rms;
+  row.b_max = r.b_error.max_abs;
+  row.b_rms = r.b_error.rms;
+  row.b_rel = r.b_error.rel_rms;
   row.ratio = row.a_rms / row.b_rms;
   row.rescales = r.rescales.effective_mean;
   row.largest_score = largest_score(r.rescale_map);
@@ -86,17 +90,23 @@ class HeadsJudge {
   /// Opens the call of this head; without an output nothing is judged.
   explicit HeadsJudge(const Experiment& head) {
     if (!has_loaded(head)) return;
-    call_ = call_of(head), question_ = question_of(head, call_), claim_ = claim_of(*call_.call, question_).claim;
+    call_ = call_of(head);
+    question_ = question_of(head, call_);
+    claim_ = claim_of(*call_.call, question_).claim;
   }
 
   void judge(ui::HeadRow& row, const Experiment& e, int head, const Options& options) const {
     if (!has_loaded(e)) return;
     JudgeQuestion own = question_;
-    own.problem = e.problem, own.problem.rows = 0;
+    own.problem = e.problem;
+    own.problem.rows = 0;
     const HeadJudgement found =
         call_.whole ? judge_head(*call_.call, own, claim_, head, options).head : judge_experiment(e, options).worst_row().found;
-    row.tolerance = found.ratio, row.rounded = found.rounded, row.incomparable = !found.incomparable.empty();
-    row.first_row = found.first_row, row.worst_column = found.worst_col;
+    row.tolerance = found.ratio;
+    row.rounded = found.rounded;
+    row.incomparable = !found.incomparable.empty();
+    row.first_row = found.first_row;
+    row.worst_column = found.worst_col;
   }
 
  private:
@@ -218,7 +228,8 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
     const Experiment e = experiment_of_head(question, files, head);
     std::optional<ui::HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;
     ui::HeadRow row = known ? *known : computed_row(e, own);
-    row.head = head, row.layer = files.layer_index(head);
+    row.head = head;
+    row.layer = files.layer_index(head);
     if (!known) judge.judge(row, e, head, own);
     if (!known && question.kept != nullptr) question.kept->keep(e, row);
     const std::lock_guard lock(mutex);

@@ -53,7 +53,10 @@ void GradientFiles::open_kv(const GradientSpecs& x) {
   if (heads_ > 1)
     for (const auto& [spec, option, d] : {std::tuple{&x.dk, "--dk", layer.k.d}, {&x.dv, "--dv", layer.v.d}})
       if (!spec->empty() && !call_.like(opened(*spec, option), 1, layer.q.heads, d).empty()) has_heads_of_q_ = true;
-  if (has_heads_of_q_) heads_ = 1, heads = layer.q.heads;
+  if (has_heads_of_q_) {
+    heads_ = 1;
+    heads = layer.q.heads;
+  }
   const std::string before = has_heads_of_q_ ? "q's heads and " : "";
   dk_ = open(x.dk, "--dk", 1, heads, layer.k.d, before + "k's " + shape_text(call_.whole(1).tensor.shape));
   dv_ = open(x.dv, "--dv", 1, heads, layer.v.d, before + "v's " + shape_text(call_.whole(2).tensor.shape));
@@ -116,18 +119,21 @@ JudgedGradients GradientFiles::group(int group, const std::function<Problem(int 
   JudgedGradients g;
   const int first = first_head(group);
   const CallFiles::Layer& layer = call_.layer_of(first);
-  g.format = claim.format, g.stored_o = claim.stored;
+  g.format = claim.format;
+  g.stored_o = claim.stored;
   for (int head = first; head < first + heads_; ++head) {
-    g.own.push_back(with_shape(problem_of(head), layer.shape())), g.own.back().rows = 0;
+    g.own.push_back(with_shape(problem_of(head), layer.shape()));
+    g.own.back().rows = 0;
     g.heads.push_back(std::make_shared<const Tensors>(call_.inputs(head)));
     g.d_o.push_back(std::make_shared<const std::vector<double>>(read(d_o_, group, head - layer.first)));
     if (layer.has_output) g.o.push_back(std::make_shared<const std::vector<double>>(call_.output(head)));
-    g.d_lse.push_back(d_lse_ ? d_lse_->of(head) : std::vector<double>{}),
-        g.lse.push_back(lse_ ? lse_->of(head) : std::vector<double>{});
+    g.d_lse.push_back(d_lse_ ? d_lse_->of(head) : std::vector<double>{});
+    g.lse.push_back(lse_ ? lse_->of(head) : std::vector<double>{});
   }
   g.problem = g.own.front();
   const int own = first - layer.first;
-  g.dq = given(dq_, group, own, heads_, claim.format), g.dk = given(dk_, group, own / heads_, 1, claim.format);
+  g.dq = given(dq_, group, own, heads_, claim.format);
+  g.dk = given(dk_, group, own / heads_, 1, claim.format);
   g.dv = given(dv_, group, own / heads_, 1, claim.format);
   return g;
 }

@@ -139,7 +139,10 @@ class Worst {
     for (const TensorJudgement& t : judged.tensors) take_tensor(group, first_head, t);
     const double ratio = ratio_of(judged);
     const bool worse = any_ && (judged.rounded() != all_.worst.rounded() ? !judged.rounded() : ratio > ratio_);
-    if (!any_ || worse) all_.worst = std::move(judged), ratio_ = ratio;
+    if (!any_ || worse) {
+      all_.worst = std::move(judged);
+      ratio_ = ratio;
+    }
     any_ = true;
   }
 
@@ -150,7 +153,10 @@ class Worst {
       known = all_.tensors.insert(known, {.tensor = t.tensor, .worst = t, .head = first_head + t.head});
     known->rounded = known->rounded && t.found.rounded;
     const bool worse = known->worst.found.rounded != t.found.rounded ? !t.found.rounded : t.found.ratio > known->ratio;
-    if (worse) known->worst = t, known->head = first_head + t.head;
+    if (worse) {
+      known->worst = t;
+      known->head = first_head + t.head;
+    }
     known->ratio = std::max(known->ratio, t.found.ratio);
     if (t.found.rounded) return;
     const auto same =
@@ -213,8 +219,10 @@ std::vector<std::vector<SinkGradient>> sinks_of_others(const GradientFiles& file
     const std::vector<SinkGradient> own = sink_gradients(group_of(files, question, call, group), options);
     std::vector<SinkGradient>& sum = sums[static_cast<std::size_t>(group % first)];
     sum.resize(own.size());
-    for (std::size_t h = 0; h < own.size(); ++h)
-      sum[h].value += own[h].value, sum[h].error = std::hypot(sum[h].error, own[h].error);
+    for (std::size_t h = 0; h < own.size(); ++h) {
+      sum[h].value += own[h].value;
+      sum[h].error = std::hypot(sum[h].error, own[h].error);
+    }
   }
   return sums;
 }
@@ -320,7 +328,8 @@ std::array<std::string, 3> with_gradients(const CallJudgement& call, const CallG
   std::array<std::string, 3> s = call.sentences;
   if (!g.incomparable.empty()) return {"Not comparable: " + g.incomparable + ".", "", ""};
   if (g.rounded()) {
-    s[0] += " " + right_gradients(g), s[1] += notes(g);
+    s[0] += " " + right_gradients(g);
+    s[1] += notes(g);
     return s;
   }
   s[0] = call.rounded() ? "Wrong: " + wrong_gradients(g) + " O is rounded." : s[0] + " " + wrong_gradients(g);

@@ -112,7 +112,10 @@ Json judgement_json(const CallJudgement& call, const SeenAgain& again, const std
             {"table", std::move(table)}};
   if (gradients) told["gradients"] = gradients_json(*gradients);
   if (lse) told["lse"] = lse_json(*lse);
-  if ((gradients && !gradients->rounded()) || (lse && !lse->rounded())) told["verdict"] = "wrong", told["ok"] = false;
+  if ((gradients && !gradients->rounded()) || (lse && !lse->rounded())) {
+    told["verdict"] = "wrong";
+    told["ok"] = false;
+  }
   return told;
 }
 

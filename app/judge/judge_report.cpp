@@ -51,7 +51,8 @@ ShareMap share_map(const CallJudgement& call) {
   constexpr int most_rows = 512;
   ShareMap m;
   m.rows_a_cell = (call.shape.n + most_rows - 1) / most_rows;
-  m.width = call.shape.d_v, m.height = (call.shape.n + m.rows_a_cell - 1) / m.rows_a_cell;
+  m.width = call.shape.d_v;
+  m.height = (call.shape.n + m.rows_a_cell - 1) / m.rows_a_cell;
   m.shares.assign(static_cast<std::size_t>(m.width) * static_cast<std::size_t>(m.height), 0);
   for (int row = 0; row < call.shape.n; ++row)
     for (int c = 0; c < call.shape.d_v; ++c) {

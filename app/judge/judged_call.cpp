@@ -113,7 +113,8 @@ std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, i
   if (files->part(layer, 1).scale && files->part(layer, 2).scale && layer.k.d == layer.v.d)
     add("the scales of K and V exchanged", [scale](Tensors& t) {
       const Factors of_K = scale(1), of_V = scale(2);
-      replace(t.k, of_K, of_V), replace(t.v, of_V, of_K);
+      replace(t.k, of_K, of_V);
+      replace(t.v, of_V, of_K);
     });
   return readings;
 }
@@ -205,7 +206,8 @@ std::vector<std::string> JudgedFiles::specs_apart() const {
   const std::string spec = spec_for_window(inputs, false),
                     output = TensorSpec(file_of(sources_.o), {}, {{{}, {}, {}, files_->named_scales()[3]}}).text();
   Problem shown = with_shape({}, shape());
-  shown.input.kind = InputKind::tensors, shown.input.file = spec;
+  shown.input.kind = InputKind::tensors;
+  shown.input.file = spec;
   const std::vector<CallFiles::Output> outputs = outputs_of(output, shown);
   const bool found = is_seen_in(spec, 3) && kernel_output_heads(output, shown) == heads() &&
                      outputs.front().part.tensor.tensor.label == files_->tensor(layer(), 3).tensor.label;

@@ -124,7 +124,8 @@ AlsoJudged judged_as(const Format& format, const CallJudgement& call, const Judg
     output.claim.format = format;
     output.claim.stored = of_o;
     const HeadJudgement found = judge(output, options).head;
-    also.rounded = also.rounded && found.rounded, also.ratio = std::max(also.ratio, found.ratio);
+    also.rounded = also.rounded && found.rounded;
+    also.ratio = std::max(also.ratio, found.ratio);
   }
   return also;
 }
@@ -274,7 +275,10 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
                                 std::to_string(files.heads() - 1));
   const CallClaim known = claim_of(files, question);
   CallJudgement call;
-  call.shape = files.shape(), call.heads = files.heads(), call.claim = known.claim, call.why_format = known.why_format;
+  call.shape = files.shape();
+  call.heads = files.heads();
+  call.claim = known.claim;
+  call.why_format = known.why_format;
   call.columns_left_out = files.columns_of_o() - call.shape.d_v;
   call.sequences_without_keys = files.sequences_without_keys();
   judge_heads(call, files, question, options);
@@ -286,10 +290,14 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
 
 JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call) {
   JudgeQuestion question;
-  question.problem = e.problem, question.head = call.head;
+  question.problem = e.problem;
+  question.head = call.head;
   question.problem.rows = 0;
   if (call.whole) question.claim = claim_of(*call.call, question);
-  if (!call.whole || question.claim->claim.format != e.format) question.claim.reset(), question.format = e.format;
+  if (!call.whole || question.claim->claim.format != e.format) {
+    question.claim.reset();
+    question.format = e.format;
+  }
   return question;
 }
 

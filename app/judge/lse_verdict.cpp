@@ -63,11 +63,15 @@ CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::arr
   all.wrong_heads = all.heads - static_cast<int>(right);
   const auto worst = furthest_in(base);
   const JudgedRow& row = rows[static_cast<std::size_t>(worst - found.begin())];
-  all.head = row.head, all.worst = (*worst)[base], all.sequence = row.sequence;
+  all.head = row.head;
+  all.worst = (*worst)[base];
+  all.sequence = row.sequence;
   all.head_name = row.sequence >= 0 ? row.name : fmt::format("head {}", row.head);
   if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
-  if (all.slip && right == 0)  // no head told the base
-    all.base = all.slip->base.value_or(all.base), all.worst = (*worst)[static_cast<std::size_t>(all.base)];
+  if (all.slip && right == 0) {  // no head told the base
+    all.base = all.slip->base.value_or(all.base);
+    all.worst = (*worst)[static_cast<std::size_t>(all.base)];
+  }
   return all;
 }
 

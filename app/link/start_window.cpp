@@ -20,7 +20,9 @@ constexpr const char* program = "/proc/self/exe";
 [[noreturn]] void become_window(int complaints) {
   ::setsid();
   const int nowhere = ::open("/dev/null", O_RDWR);
-  ::dup2(nowhere, 0), ::dup2(nowhere, 1), ::dup2(complaints, 2);
+  ::dup2(nowhere, 0);
+  ::dup2(nowhere, 1);
+  ::dup2(complaints, 2);
   ::execl(program, "attoscope", static_cast<char*>(nullptr));
   ::_exit(127);
 }

@@ -266,7 +266,10 @@ class CapturedRunFile final : public CapturedRun {
     rows_ = tokens_.size();
     int most = 0;
     for (const auto& [rows, count] : counts)
-      if (rows >= tokens_.size() && count > most) most = count, rows_ = rows;
+      if (rows >= tokens_.size() && count > most) {
+        most = count;
+        rows_ = rows;
+      }
     const auto logprobs = all_.find({ModelTensor::logprobs, -1});
     if (most == 0 && ids_ != nullptr && logprobs != all_.end() && count_of(*logprobs->second.tensor) + 1 >= count_of(*ids_))
       rows_ = std::max(rows_, count_of(*ids_));
@@ -333,8 +336,34 @@ class CapturedRunFile final : public CapturedRun {
     return y;
   }
 
+  /// Rows of the file that may be those of the tokens: first, first + stride, ...
+  struct Start {
+    std::uint64_t first, stride;
+    std::uint64_t row, sequence;  ///< row of the first token in its sequence
+  };
+
+  /// All places of `n` tokens in sequences of `inner` adjacent rows, or of `outer` rows that are `inner` apart.
+  static std::vector<Start> starts_of(std::uint64_t inner, std::uint64_t outer, std::uint64_t n) {
+    std::vector<Start> starts;
+    for (std::uint64_t b = 0; b < outer && inner >= n; ++b)
+      for (std::uint64_t o = 0; o + n <= inner; ++o) starts.push_back({b * inner + o, 1, o, b});
+    for (std::uint64_t b = 0; b < inner && outer >= n && outer > 1; ++b)
+      for (std::uint64_t o = 0; o + n <= outer; ++o) starts.push_back({o * inner + b, inner, o, b});
+    return starts;
+  }
+
+  /// Squared distance of two rows; an infinity or NaN of `given` is as far as a 0.
+  static double distance(const double* own, const double* given, std::uint64_t columns) {
+    double sum = 0;
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      const double e = given[c] - own[c];
+      sum += std::isfinite(e) ? e * e : own[c] * own[c];
+    }
+    return sum;
+  }
+
   /// Finds the rows of the tokens: by the file's own tokens, else at the rows where its first tensor is nearest to the exact
-  /// model's tensor; an infinity or NaN is as far as a 0.
+  /// model's tensor.
   void align() {
     const auto& [place, piece] = *all_.begin();
     const std::uint64_t n = tokens_.size();
@@ -347,14 +376,7 @@ class CapturedRunFile final : public CapturedRun {
     const std::size_t leading = has_ids ? shape.size() : shape.size() - 1;
     const std::uint64_t inner = leading > 1 && product_of(shape, leading) == rows_ ? shape[leading - 1] : rows_,
                         outer = rows_ / inner;
-    struct Start {
-      std::uint64_t first, stride, row, sequence;
-    };
-    std::vector<Start> starts;
-    for (std::uint64_t b = 0; b < outer && inner >= n; ++b)
-      for (std::uint64_t o = 0; o + n <= inner; ++o) starts.push_back({b * inner + o, 1, o, b});
-    for (std::uint64_t b = 0; b < inner && outer >= n && outer > 1; ++b)
-      for (std::uint64_t o = 0; o + n <= outer; ++o) starts.push_back({o * inner + b, inner, o, b});
+    const std::vector<Start> starts = starts_of(inner, outer, n);
     if (starts.empty())
       throw std::runtime_error(path_ + ": has " + shape_text(shape) + ", expected sequences of " + std::to_string(n) +
                                " tokens or more");
@@ -370,16 +392,18 @@ class CapturedRunFile final : public CapturedRun {
     for (const Start& s : starts) {
       double sum = 0;
       for (std::uint64_t i = 0; i < n && sum < least; ++i)
-        for (std::uint64_t c = 0; c < wanted; ++c) {
-          const double e = all[(s.first + i * s.stride) * cols + from + c] - own[i * wanted + c];
-          sum += std::isfinite(e) ? e * e : own[i * wanted + c] * own[i * wanted + c];
-        }
-      if (sum < least) least = sum, best = &s;
+        sum += distance(&own[i * wanted], &all[(s.first + i * s.stride) * cols + from], wanted);
+      if (sum < least) {
+        least = sum;
+        best = &s;
+      }
     }
     if (best == nullptr || (has_ids ? least > 0 : least > 0.5 * size))
       throw std::runtime_error(path_ + ": " + (has_ids ? in_quotes(ids_->name) : in_quotes(piece.tensor->name)) +
                                " has no rows of these " + std::to_string(n) + " tokens, expected a run over them");
-    first_ = best->first, stride_ = best->stride, first_row_ = static_cast<int>(best->row);
+    first_ = best->first;
+    stride_ = best->stride;
+    first_row_ = static_cast<int>(best->row);
     const std::uint64_t length = best->stride == 1 ? inner : outer, others = rows_ / length;
     if (others > 1) notes_.push_back("took sequence " + std::to_string(best->sequence) + " of " + std::to_string(others));
     const std::uint64_t before = best->row, behind = length - n - before;

@@ -73,15 +73,19 @@ void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
   if (!(r.factor >= 1)) c.at("factor").refuse("a number of at least 1");
   if (!(r.original_length >= 1) || (r.scaling == RopeScaling::dynamic && !(r.longest >= 1)))
     throw std::runtime_error(std::string("max_position_embeddings is missing, expected it beside a rope_type of ") + type);
-  r.low_factor = c.number("low_freq_factor", r.low_factor), r.high_factor = c.number("high_freq_factor", r.high_factor);
-  r.beta_fast = c.positive("beta_fast", r.beta_fast), r.beta_slow = c.positive("beta_slow", r.beta_slow);
+  r.low_factor = c.number("low_freq_factor", r.low_factor);
+  r.high_factor = c.number("high_freq_factor", r.high_factor);
+  r.beta_fast = c.positive("beta_fast", r.beta_fast);
+  r.beta_slow = c.positive("beta_slow", r.beta_slow);
   r.truncates = c.flag("truncate", true);
   if (c.has("attention_factor")) r.attention_factor = c.positive("attention_factor", 1);
-  r.mscale = c.number("mscale", 0), r.mscale_all = c.number("mscale_all_dim", 0);
+  r.mscale = c.number("mscale", 0);
+  r.mscale_all = c.number("mscale_all_dim", 0);
   if (r.scaling != RopeScaling::longrope) return;
   if (!(r.original_length > 1)) (c.has(original) ? c : all).at(original).refuse("a number above 1, whose logarithm divides");
   const auto pairs = static_cast<std::size_t>(head_dim / 2);
-  r.short_factors = c.numbers("short_factor", pairs), r.long_factors = c.numbers("long_factor", pairs);
+  r.short_factors = c.numbers("short_factor", pairs);
+  r.long_factors = c.numbers("long_factor", pairs);
 }
 
 /// Throws if only some columns of a head are rotated.
@@ -129,8 +133,11 @@ ModelConfig config_of(const Config& c) {
   const bool reads_bias = config.kind == "llama" || config.kind == "qwen3";  // in transformers mistral and qwen2 do not
   config.attention_bias = reads_bias && c.flag("attention_bias", false);
   Architecture& a = config.architecture;
-  a.vocabulary = c.whole("vocab_size"), a.width = c.whole("hidden_size"), a.layers = c.whole("num_hidden_layers");
-  a.heads = c.whole("num_attention_heads"), a.kv_heads = c.whole("num_key_value_heads", a.heads);
+  a.vocabulary = c.whole("vocab_size");
+  a.width = c.whole("hidden_size");
+  a.layers = c.whole("num_hidden_layers");
+  a.heads = c.whole("num_attention_heads");
+  a.kv_heads = c.whole("num_key_value_heads", a.heads);
   a.inner = c.whole("intermediate_size");
   a.head_dim = c.whole("head_dim", config.kind == "qwen3" ? 128 : std::max(1, a.width / a.heads));
   a.epsilon = c.number("rms_norm_eps", 1e-6);
@@ -221,8 +228,11 @@ ModelConfig config_of_gguf(const TensorSet& set, const std::string& path) {
   m.begin_with(*name);
   ModelConfig config{.kind = *name};
   Architecture& a = config.architecture;
-  a.width = m.whole("embedding_length"), a.layers = m.whole("block_count"), a.inner = m.whole("feed_forward_length");
-  a.heads = m.whole("attention.head_count"), a.kv_heads = m.whole("attention.head_count_kv", a.heads);
+  a.width = m.whole("embedding_length");
+  a.layers = m.whole("block_count");
+  a.inner = m.whole("feed_forward_length");
+  a.heads = m.whole("attention.head_count");
+  a.kv_heads = m.whole("attention.head_count_kv", a.heads);
   a.head_dim = m.whole("attention.key_length", std::max(1, a.width / a.heads));
   if (m.whole("attention.value_length", a.head_dim) != a.head_dim)
     m.refuse(m.key("attention.value_length"), std::to_string(a.head_dim) + ", as many as K has columns");

@@ -41,7 +41,8 @@ Architecture described(const std::string& checkpoint, ui::ModelReading& reading)
   const ModelConfig config = read_model_config(checkpoint);
   const Architecture& a = config.architecture;
   reading.name = name_of(checkpoint);
-  reading.layers = a.layers, reading.heads = a.heads;
+  reading.layers = a.layers;
+  reading.heads = a.heads;
   reading.about = fmt::format("{}: {} layers of {} heads over {}, d {}, width {}, vocabulary {}", config.kind, a.layers,
                               a.heads, a.kv_heads, a.head_dim, a.width, a.vocabulary);
   return a;
@@ -269,7 +270,8 @@ ui::ModelShares attributed(std::shared_ptr<const ui::ModelFound> found, ModelPar
   ModelAnswer whole = *found->answer;
   {
     ModelQuestion parts = q;
-    parts.attribute = part, parts.yardsticks = false;
+    parts.attribute = part;
+    parts.yardsticks = false;
     KeptShares kept(default_point_cache(), parts);
     whole.attribution = answer_model(parts, options, kept.memory()).attribution;
   }

@@ -140,8 +140,10 @@ Table runs_table(const ModelQuestion& q, const ModelAnswer& x, const std::string
   for (const ReportMeasure& m : run_measures) {
     table.columns.push_back(
         {.key = m.key, .title = m.column, .digits = 3, .meaning = m.meaning, .minor = m.key == std::string_view("kl_max")});
-    if (table.columns.size() == 2)
-      table.columns.push_back({.key = "perplexity", .digits = 4, .meaning = "exp of the loss."}), table.columns[1].digits = 5;
+    if (table.columns.size() == 2) {
+      table.columns.push_back({.key = "perplexity", .digits = 4, .meaning = "exp of the loss."});
+      table.columns[1].digits = 5;
+    }
   }
   table.rows = {run_row("exact", {.nll = x.exact_nll}, true), run_row(a, x.a, false), run_row(b, x.b, false),
                 run_row(b + " against " + a, x.a_b, false)};

@@ -87,7 +87,10 @@ const RunPart* part_called(const std::vector<std::string>& words, const Parts& p
     for (std::string_view rest = p.ends; !rest.empty();) {
       const std::string_view end = rest.substr(0, rest.find(' '));
       rest.remove_prefix(std::min(rest.size(), end.size() + 1));
-      if (end.size() > longest && joined.ends_with("." + std::string(end))) best = &p, longest = end.size();
+      if (end.size() > longest && joined.ends_with("." + std::string(end))) {
+        best = &p;
+        longest = end.size();
+      }
     }
   return best;
 }

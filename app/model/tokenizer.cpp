@@ -140,7 +140,9 @@ void add_word(const Tokenizer& t, std::string_view word, std::vector<int>& token
   std::vector<std::size_t> starts{0}, next, before;  // of each part, by its first byte
   for (const char b : word) {
     whole += characters[static_cast<unsigned char>(b)];
-    before.push_back(next.size() - 1), starts.push_back(whole.size()), next.push_back(starts.size() - 1);
+    before.push_back(next.size() - 1);
+    starts.push_back(whole.size());
+    next.push_back(starts.size() - 1);
   }
   const std::size_t end = word.size();
   next.push_back(0);  // nothing follows the end
@@ -160,7 +162,10 @@ void add_word(const Tokenizer& t, std::string_view word, std::vector<int>& token
     pairs.pop();
     if (next[next[i]] != behind) continue;  // one of the two was joined to another
     next[std::exchange(next[i], behind)] = end;
-    if (behind < end) before[behind] = i, add_pair(i);
+    if (behind < end) {
+      before[behind] = i;
+      add_pair(i);
+    }
     if (i > 0) add_pair(before[i]);
   }
   for (std::size_t i = 0; i < end; i = next[i]) {

@@ -58,10 +58,12 @@ double value_of(std::string_view expression, const FigureScope& scope) {
     at = end + 1;
     const bool is_x = name.starts_with('x');
     if (const auto known = scope.numbers.find(name); known != scope.numbers.end()) {
-      names.push_back(name), values.push_back(known->second);
+      names.push_back(name);
+      values.push_back(known->second);
     } else if ((is_x || name.starts_with('y')) && name.find('_') != std::string::npos) {
       const auto point = point_called(std::string_view(name).substr(1), scope.figure);
-      names.push_back(name), values.push_back(point ? (is_x ? point->x : point->y) : NAN);
+      names.push_back(name);
+      values.push_back(point ? (is_x ? point->x : point->y) : NAN);
     }
   }
   return evaluated(expression, names, values);

@@ -55,11 +55,18 @@ std::vector<RunMeasures> measures_of_methods(ModelQuestion q, const Options& opt
     std::size_t other = i + 1;  // b: the next method left with the same main format
     while (other < methods.size() && (found[other] || methods[other].format != methods[i].format)) ++other;
     const bool alone = other == methods.size();
-    q.a = methods[i].a, q.b = methods[alone ? i : other].a, q.format = methods[i].format, q.yardsticks = yardsticks.empty();
+    q.a = methods[i].a;
+    q.b = methods[alone ? i : other].a;
+    q.format = methods[i].format;
+    q.yardsticks = yardsticks.empty();
     const ModelAnswer answer = answer_model(q, options);
     if (q.yardsticks) yardsticks = {answer.bf16, answer.order};
-    found[i] = answer.a, finished();
-    if (!alone) found[other] = answer.b, finished();
+    found[i] = answer.a;
+    finished();
+    if (!alone) {
+      found[other] = answer.b;
+      finished();
+    }
   }
   std::vector<RunMeasures> all;
   for (const std::optional<RunMeasures>& m : found) all.push_back(*m);
@@ -75,7 +82,8 @@ ui::FigurePanel panel_of_measure(const ShownMeasure& measure, const std::vector<
   p.x.categories.insert(p.x.categories.end(), yardstick_names.begin(), yardstick_names.end());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     ui::Series& s = p.series[i < shown_methods.size() ? 0 : 1];
-    s.x.push_back(static_cast<double>(i)), s.y.push_back(measure.of(runs[i]));
+    s.x.push_back(static_cast<double>(i));
+    s.y.push_back(measure.of(runs[i]));
   }
   p.y.log = std::ranges::all_of(runs, [&](const RunMeasures& m) { return measure.of(m) > 0; });
   return p;

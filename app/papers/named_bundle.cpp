@@ -201,7 +201,8 @@ std::vector<std::string_view> settings_without_effect(const std::string& name) {
   };
   const auto compare = [&](std::string_view key, auto ui::FigureSettings::* setting, auto one, auto other) {
     AskedFigure a{name, {.seeds = 1}}, b = a;
-    a.settings.*setting = one, b.settings.*setting = other;
+    a.settings.*setting = one;
+    b.settings.*setting = other;
     if (content(a) == content(b)) found.push_back(key);
   };
   compare("policy", &ui::FigureSettings::policy, "hw", "tile");

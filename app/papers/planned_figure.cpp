@@ -49,7 +49,10 @@ ui::Series rows_series(const Sweep& sweep, const std::vector<SweepRow>& rows, co
     s.low.push_back(row.mean - row.std > 0 ? row.mean - row.std : row.min);
     s.high.push_back(row.mean + row.std);
   }
-  if (sweep.seeds == 1) s.low.clear(), s.high.clear();
+  if (sweep.seeds == 1) {
+    s.low.clear();
+    s.high.clear();
+  }
   return s;
 }
 
@@ -268,7 +271,10 @@ class PlanDrawing {
     const Sweep one{.base = e, .axes = {{"d", {std::to_string(e.problem.d)}}}, .seeds = seeds};
     const std::vector<SweepAnswer>& found = answers(one);
     SweepRow row = rows(one, {measure}, found).at(0);
-    if (!over.empty()) row.mean /= rows(one, {over}, found).at(0).mean, row.std = NAN;
+    if (!over.empty()) {
+      row.mean /= rows(one, {over}, found).at(0).mean;
+      row.std = NAN;
+    }
     return row;
   }
 

@@ -95,7 +95,10 @@ ui::SweepAxes usual_axes(const ui::SweepTable& t, ui::SeedSpread spread) {
   }
   ui::NumberSpan y;
   for (const ui::SweepCell& c : t.cells)
-    if (c.count > 0) y.take(c.mean), y.take(t.has_rival ? c.rival : c.mean);
+    if (c.count > 0) {
+      y.take(c.mean);
+      y.take(t.has_rival ? c.rival : c.mean);
+    }
   axes.log_y = y.low > 0 && y.high > 4 * y.low;
   return axes;
 }

@@ -95,9 +95,18 @@ TrainPlan plan_of(const Asked& asked, const Experiment& e) {
     return plan;
   }
   if (asked.pair->name == "a_exact.") plan.b = with_exact_attention(plan.b);
-  if (asked.pair->name == "b_exact.") plan.a = plan.b, plan.b = with_exact_attention(plan.b);
-  if (asked.pair->name == "format.") plan.a = plan.b, plan.b.format = fp32;
-  if (asked.pair->name == "seed.") plan.a = plan.b, plan.kind = TrainKind::reference;
+  if (asked.pair->name == "b_exact.") {
+    plan.a = plan.b;
+    plan.b = with_exact_attention(plan.b);
+  }
+  if (asked.pair->name == "format.") {
+    plan.a = plan.b;
+    plan.b.format = fp32;
+  }
+  if (asked.pair->name == "seed.") {
+    plan.a = plan.b;
+    plan.kind = TrainKind::reference;
+  }
   return plan;
 }
 
@@ -268,7 +277,10 @@ double model_number(std::string_view measure, const Experiment& e, const Cancell
   ModelQuestion q;
   q.model = &model;
   q.tokens = random_tokens(e.problem.seed, e.problem.n, model.architecture.vocabulary);
-  q.a = e.a, q.b = e.b, q.format = e.format, q.seed = e.problem.seed;
+  q.a = e.a;
+  q.b = e.b;
+  q.format = e.format;
+  q.seed = e.problem.seed;
   if (x.shares) q.attribute = ModelPart::layer;
   const ModelAnswer answer = answer_model(q, {.cancelled = cancelled});
   if (x.layer < 0) return (answer.*(x.run->run)).*(x.measure->value);

@@ -70,8 +70,10 @@ PlotBundle asked_for(const FigureArguments& x, std::vector<std::string>& remarks
   }
   ui::FigureChoice& choice = asked.session.view.figure;
   const FigureStyle style = typed_style(x.style, style_of(choice));
-  choice.two_columns = style.columns == 2, choice.slide = style.slide;
-  choice.font = style.font, choice.font_size = style.font_size;
+  choice.two_columns = style.columns == 2;
+  choice.slide = style.slide;
+  choice.font = style.font;
+  choice.font_size = style.font_size;
   return asked;
 }
 

@@ -159,7 +159,10 @@ Drawn drawn_gradients(ui::Plot plot, const ui::View& view, const GradientTrace& 
   for (const ui::GradientPlot one : ui::gradient_plots)
     if (plot == ui::Plot::strip || gradient_plot_of(plot) == one) panels.push_back(gradient_panel(one, trace, of_key));
   for (ui::FigurePanel& p : panels) {
-    if (view.figure.shown_tiles && view.tiles != ui::TileRange{}) p.x.min = view.tiles.from, p.x.max = view.tiles.to;
+    if (view.figure.shown_tiles && view.tiles != ui::TileRange{}) {
+      p.x.min = view.tiles.from;
+      p.x.max = view.tiles.to;
+    }
     if (p.series.empty()) p.series.push_back(series_of("", ui::Ink::text, ui::Shape::line));
   }
   const GradientTraceQuestion& q = trace.question;
@@ -321,7 +324,9 @@ Figure lesson_plot(const ui::Session& session, const ui::LessonAnswerPtr& answer
 /// Replaces the words a and b by the methods of a training.
 void use_names_of(const TrainPlan& plan, ui::FigurePanel& p) {
   Experiment e;
-  e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
+  e.a = plan.a.method;
+  e.b = plan.b.method;
+  e.format = plan.a.format;
   std::array<std::string, 2> names = print_names(e);
   if (plan.a.format != plan.b.format)
     names = {ui::method_words(e.a) + " in " + name(plan.a.format), ui::method_words(e.b) + " in " + name(plan.b.format)};

@@ -58,7 +58,10 @@ ui::FigureHeat heat_of(ui::CellPicture& picture, CellRect rect, const PanelPrint
   h.height = pixels((rect.row1 - rect.row0) * picture.per_row, print.height_mm, height_share);
   refresh_image(picture, rect, h.width, h.height);
   h.values = picture.image.pixels;
-  h.x0 = rect.col0, h.x1 = rect.col1, h.y0 = rect.row0, h.y1 = rect.row1;
+  h.x0 = rect.col0;
+  h.x1 = rect.col1;
+  h.y0 = rect.row0;
+  h.y1 = rect.row1;
   h.diverging = how.diverging;
   h.log = how.log;
   h.range = static_cast<double>(how.range);

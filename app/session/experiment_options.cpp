@@ -154,8 +154,14 @@ void load(Problem& p, const ExperimentOptions& x) {
   const auto said = [&](std::string_view key) { return x.find(key) != nullptr; };
   const AttentionShape own = p.input.tensors->shape();
   AttentionShape s = own;
-  if (said("n")) s.n = p.n, s.n_k = own.n == own.n_k ? p.n : own.n_k;
-  if (said("d")) s.d = p.d, s.d_v = own.d == own.d_v ? p.d : own.d_v;
+  if (said("n")) {
+    s.n = p.n;
+    s.n_k = own.n == own.n_k ? p.n : own.n_k;
+  }
+  if (said("d")) {
+    s.d = p.d;
+    s.d_v = own.d == own.d_v ? p.d : own.d_v;
+  }
   if (said("n_k")) s.n_k = key_count(p);
   if (said("d_v")) s.d_v = value_columns(p);
   p = with_shape(p, s);

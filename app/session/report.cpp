@@ -83,7 +83,9 @@ std::string d_o_text(const Backward& b) {
 std::string gradient_text(const GradMethod& g, const Problem& p) {
   GradMethod named = g;
   const GradMethod usual{};
-  named.order = usual.order, named.order_seed = usual.order_seed, named.buffers = usual.buffers;
+  named.order = usual.order;
+  named.order_seed = usual.order_seed;
+  named.buffers = usual.buffers;
   const std::string_view called = grad_kernel_name(g, p.d, p.mask), but_for_order = grad_kernel_name(named, p.d, p.mask);
   if (!called.empty()) return std::string(called);
   std::string order = "order " + std::string(grad_order_names[g.order]);

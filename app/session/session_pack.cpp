@@ -86,7 +86,10 @@ class WholeCall {
     for (int head = 0; head < layer.q.count(); ++head) {
       const Tensors t = files_.inputs(layer.first + head, watch_);
       append(q, t.q);
-      if (head % layer.q.heads % group == 0) append(k, t.k), append(v, t.v);
+      if (head % layer.q.heads % group == 0) {
+        append(k, t.k);
+        append(v, t.v);
+      }
       if (layer.has_output) append(o, files_.output(layer.first + head, watch_));
       if (i == 0 && t.mask) masks_.push_back(t.mask);
     }
@@ -125,7 +128,10 @@ class WholeCall {
     const bool shared = std::ranges::all_of(masks_, [&](const auto& mask) { return mask == masks_.front(); });
     const MaskTensor& first = *masks_.front();
     ExactTensor mask{"mask", {size(q.batch), size(q.heads), size(first.n), size(first.n_k)}, {}};
-    if (shared) mask.shape = {size(first.n), size(first.n_k)}, masks_.resize(1);
+    if (shared) {
+      mask.shape = {size(first.n), size(first.n_k)};
+      masks_.resize(1);
+    }
     for (const auto& one : masks_) append(mask, terms_of(*one));
     tensors.push_back(std::move(mask));
     has_mask = true;
@@ -319,9 +325,11 @@ class Packer {
       ExactTensor& layer = tensors.emplace_back(ExactTensor{before + tensor, {}, {}, {}});
       for (const int end = head + own.count(); head < end; ++head) {
         KernelOutput o;
-        o.file = file, o.index = head;
+        o.file = file;
+        o.index = head;
         read(o);
-        layer.shape = {size(own.heads), size(o.n), size(o.d)}, layer.type = o.type;
+        layer.shape = {size(own.heads), size(o.n), size(o.d)};
+        layer.type = o.type;
         layer.values.insert(layer.values.end(), o.values->begin(), o.values->end());
       }
       if (own.batch > 1) layer.shape.insert(layer.shape.begin(), size(own.batch));

@@ -114,7 +114,9 @@ KeptSpec kept_input(Input& input, const ReadWatch& watch) {
   return {&input.file, kept.index, [kept, part](const std::string& path) { return digest_of_part(kept, part(path)); },
           [kept, part, watch](const std::string& spec, const std::string& path) {
             Input other;
-            other.kind = InputKind::tensors, other.file = spec, other.index = kept.index;
+            other.kind = InputKind::tensors;
+            other.file = spec;
+            other.index = kept.index;
             load_tensors(other, watch);
             return kept.parts.q != 0 ? digest_of_part(other, part(path)) : other.digest;
           }};
@@ -126,7 +128,8 @@ KeptSpec kept_output(KernelOutput& output, Load load) {
   return {&output.file, kept.index, [kept](const std::string&) { return kept.digest; },
           [kept, load](const std::string& spec, const std::string&) {
             KernelOutput other;
-            other.file = spec, other.index = kept.index;
+            other.file = spec;
+            other.index = kept.index;
             load(other);
             return other.digest;
           }};

@@ -174,7 +174,10 @@ int KeptValues::File::look(int flags) {
       read_ = 0;
     }
     if (!is_same || fd >= 0) file_ = Descriptor(fd);
-    if (fd >= 0 && ::fstat(fd, &status) == 0) device_ = status.st_dev, inode_ = status.st_ino;
+    if (fd >= 0 && ::fstat(fd, &status) == 0) {
+      device_ = status.st_dev;
+      inode_ = status.st_ino;
+    }
   }
   if (file_.valid()) read_new();
   return error;
@@ -182,7 +185,10 @@ int KeptValues::File::look(int flags) {
 
 void KeptValues::File::read_new() {
   const std::uint64_t size = size_of(file_.get());
-  if (size < read_) places_.clear(), read_ = 0;
+  if (size < read_) {
+    places_.clear();
+    read_ = 0;
+  }
   const std::size_t piece = std::max<std::size_t>(1, (1 << 20) / record_) * record_;
   while (size - read_ >= record_) {
     const std::string bytes = bytes_at(file_.get(), read_, std::min<std::uint64_t>(piece, size - read_));

@@ -93,7 +93,8 @@ std::vector<UsedHead> used_heads(const Repeats& repeats, const Experiment& base)
   std::vector<UsedHead> heads;
   for (const int head : used) {
     Experiment e = on_head(base, files, head, true);
-    e.problem.input.tensors.reset(), e.loaded.values.reset();
+    e.problem.input.tensors.reset();
+    e.loaded.values.reset();
     heads.push_back({std::move(e.problem.input), std::move(e.loaded)});
   }
   return heads;

@@ -68,7 +68,10 @@ GradientNumbers numbers_of(const GradientDeviations& d) {
 double rms_of(const Matrix& m) {
   double squares = 0, count = 0;
   for (const double x : m.values)
-    if (std::isfinite(x)) squares += x * x, ++count;
+    if (std::isfinite(x)) {
+      squares += x * x;
+      ++count;
+    }
   return std::sqrt(squares / count);
 }
 

@@ -33,9 +33,13 @@ void read_heads(const nlohmann::json& json, Sweep& sweep) try {
   sweep.heads.clear();
   for (const nlohmann::json& head : json.value("heads", nlohmann::json::array())) {
     UsedHead& own = sweep.heads.emplace_back(UsedHead{sweep.base.problem.input, sweep.base.loaded});
-    own.input.index = head.at("head").get<int>(), own.input.digest = digest_in(head, "digest"), own.input.parts = {};
-    own.input.tensors.reset(), own.loaded.values.reset();
-    own.loaded.index = own.input.index, own.loaded.digest = digest_in(head, "output");
+    own.input.index = head.at("head").get<int>();
+    own.input.digest = digest_in(head, "digest");
+    own.input.parts = {};
+    own.input.tensors.reset();
+    own.loaded.values.reset();
+    own.loaded.index = own.input.index;
+    own.loaded.digest = digest_in(head, "output");
   }
   read_part_digests(json, inputs_of(sweep));
 } catch (const nlohmann::json::exception&) {
@@ -68,7 +72,8 @@ std::vector<std::string> changed_heads(const Sweep& kept, const Sweep& read) {
       continue;  // the base's head is reported
                  // with the base
     Experiment before{.problem = {.input = then.input}}, after{.problem = {.input = now->input}};
-    before.loaded = then.loaded, after.loaded = now->loaded;
+    before.loaded = then.loaded;
+    after.loaded = now->loaded;
     std::ranges::move(changed_tensors(before, after), std::back_inserter(changed));
   }
   return changed;

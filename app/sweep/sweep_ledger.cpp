@@ -90,7 +90,8 @@ void SweepLedger::forget_failures() {
       weight_done_ -= share;
       if (!answer.remembered) weight_computed_ -= share;
       known_[answer.index] = false;
-      --failed_, --done_;
+      --failed_;
+      --done_;
       return true;
     };
     if (std::erase_if(answers_[at], forget) > 0) changed_.push_back(at);

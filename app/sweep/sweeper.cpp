@@ -129,8 +129,12 @@ PlannedSweep planned(const ui::SweepPlan& plan, const Experiment& base) {
       sweep.over = {plan.over, plan.over == ui::SweepOver::window ? plan.window : 0};
       sweep.seeds = repetitions(sweep.over, base);
     }
-    p.about.repeats = count_text(sweep.over, sweep.seeds), p.about.count = sweep.seeds;
-    if (well) p.about.points = point_count(sweep), with_values(sweep, {});
+    p.about.repeats = count_text(sweep.over, sweep.seeds);
+    p.about.count = sweep.seeds;
+    if (well) {
+      p.about.points = point_count(sweep);
+      with_values(sweep, {});
+    }
   });
   if (well && p.about.wrong.empty()) p.sweep = std::move(sweep);
   return p;

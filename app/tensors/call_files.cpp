@@ -120,7 +120,10 @@ void take_tensors(Input& input, Tensors tensors) {
   parts = {hash(t.q, sizes(t.n, t.d)), hash(t.k, sizes(t.n_k, t.d)), hash(t.v, sizes(t.n_k, t.d_v)), 0};
   const std::uint64_t of_q = t.shape().is_square() ? parts.q : hash(t.q, sizes(t.n, t.d) ^ sizes(t.n_k, t.d_v));
   input.digest = hash(t.v, hash(t.k, of_q));
-  if (t.mask) parts.mask = mask_hash(*t.mask, sizes(t.n, t.n_k)), input.digest = mask_hash(*t.mask, input.digest);
+  if (t.mask) {
+    parts.mask = mask_hash(*t.mask, sizes(t.n, t.n_k));
+    input.digest = mask_hash(*t.mask, input.digest);
+  }
   input.tensors = std::make_shared<const Tensors>(std::move(tensors));
 }
 
@@ -165,7 +168,11 @@ CallFiles::CallFiles(const CallSources& x) : files_(x.input), named_packed_(x.pa
     else
       parts[i] = usual_tensor(x.input.files(), i);
   }
-  layers_.clear(), parts_.clear(), all_heads_.clear(), places_.clear(), left_out_.clear();
+  layers_.clear();
+  parts_.clear();
+  all_heads_.clear();
+  places_.clear();
+  left_out_.clear();
   if (!tables_.any()) tables_ = packed_tables({}, named_packed_, "*");
   add_call(parts, "*", hints, PackedTables(tables_));
   name_layers();
@@ -258,14 +265,19 @@ bool CallFiles::take_outputs(const std::vector<Output>& outputs) {
     return o.shape.count() == layer.q.count() && o.shape.n == layer.q.n && o.shape.d >= layer.v.d;
   };
   if (!std::ranges::equal(layers_, outputs, fits)) return false;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    parts_[i][3] = outputs[i].part, layers_[i].o = outputs[i].shape, layers_[i].has_output = true;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    parts_[i][3] = outputs[i].part;
+    layers_[i].o = outputs[i].shape;
+    layers_[i].has_output = true;
+  }
   return true;
 }
 
 /// Adds a call, or its sequences.
 void CallFiles::add_call(const Parts& parts, const std::string& shared, const LayoutHints& hints, const PackedTables& tables) {
-  ++calls_, whole_ = parts, tables_ = tables;
+  ++calls_;
+  whole_ = parts;
+  tables_ = tables;
   if (!tables.any()) return add_layer(parts, shared, hints, {});
   const auto call = std::make_shared<const PackedCall>(
       packed_call({parts[0].tensor, parts[1].tensor, parts[2].tensor, parts[3].tensor}, tables, hints.said));
@@ -309,7 +321,10 @@ void CallFiles::find_scales(Parts& parts, const Layer& layer, const LayoutHints&
     ScaleTarget target{i, shape_of(layer, i), layer.k.heads, order};
     if (const PackedCall* const call = place.call.get()) {
       const Sequence& own = call->sequences[place.index];
-      if (call->count > 1 || !call->has_all(own, i)) target.call = call, target.sequence = &own;
+      if (call->count > 1 || !call->has_all(own, i)) {
+        target.call = call;
+        target.sequence = &own;
+      }
     }
     find_scale(parts[part], named_scales_[part], target);
   }
@@ -444,7 +459,9 @@ Tensors CallFiles::inputs(int head, const ReadWatch& watch) const {
     return read_scaled_head(part(layer, i), shape_of(layer, i), place_of(head, i), third);
   };
   Tensors t = Tensors::shaped(layer.shape());
-  t.q = matrix(0), t.k = matrix(1), t.v = matrix(2);
+  t.q = matrix(0);
+  t.k = matrix(1);
+  t.v = matrix(2);
   const int own = head - layer.first;
   if (masks_) t.mask = masks_->of(own / layer.q.heads, own % layer.q.heads, watch);
   return t;
@@ -512,7 +529,8 @@ std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part,
   const auto& call = places_.front().call;
   if (!call) {
     HeadShape wanted = shape_of(layers_.front(), part);
-    wanted.heads = heads, wanted.d = d;
+    wanted.heads = heads;
+    wanted.d = d;
     const auto shape = layers_.size() == 1 ? shape_of_output(tensor.tensor.tensor, wanted) : std::nullopt;
     return shape && shape->d == d ? std::vector{Output{tensor, *shape}} : std::vector<Output>();
   }
@@ -521,7 +539,9 @@ std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part,
   std::vector<Output> all;
   for (std::size_t i = 0; store && i < layers_.size(); ++i) {
     HeadShape shape = shape_of(layers_[i], part);
-    shape.order = HeadOrder::tokens_first, shape.heads = heads, shape.d = d;
+    shape.order = HeadOrder::tokens_first;
+    shape.heads = heads;
+    shape.d = d;
     all.push_back({{call->tensor(*store, call->sequences[places_[i].index], part), tensor.beside, {}}, shape});
   }
   return all;

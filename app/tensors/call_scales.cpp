@@ -92,12 +92,14 @@ OpenedScale fitted_to_sequence(NamedTensor scale, const ScaleTarget& target, con
   ScaledMatrix matrix{all.tensor.tensor, target.shape, target.kv_heads};
   if (is_of_each_sequence(scale.tensor.shape, target) && (!said || said->group == ScaleGroup::head)) {
     const std::uint64_t heads = scale.tensor.shape[1], row = heads * static_cast<std::uint64_t>(bytes_of(scale.tensor.type));
-    scale.tensor.shape = {heads}, scale.tensor.offset += static_cast<std::uint64_t>(target.sequence->index) * row;
+    scale.tensor.shape = {heads};
+    scale.tensor.offset += static_cast<std::uint64_t>(target.sequence->index) * row;
     const StoredScale stored = stored_scale(scale.tensor, matrix, {}, SaidGroup{ScaleGroup::head});
     return {std::move(scale), stored};
   }
   matrix.of_sequences = static_cast<int>(target.call->count);
-  matrix.shape.batch = static_cast<int>(all.pages), matrix.shape.n = static_cast<int>(all.page);
+  matrix.shape.batch = static_cast<int>(all.pages);
+  matrix.shape.n = static_cast<int>(all.page);
   if (all.head_step > all.token_step) matrix.shape.order = HeadOrder::heads_first;
   StoredScale stored = stored_scale(scale.tensor, matrix, matrix.shape.order, said);
   if (!is_of_tokens(stored.group)) return {std::move(scale), stored};

@@ -201,7 +201,8 @@ std::shared_ptr<const InputFile> widened(const std::shared_ptr<const InputFile>&
         type.widen({reinterpret_cast<const unsigned char*>(packed.data()) + i * packed_bytes, packed_bytes}, x);
         const std::uint64_t skipped = from % block_bytes, now = std::min<std::uint64_t>(block_bytes - skipped, to.size());
         std::memcpy(to.data(), reinterpret_cast<const char*>(x.data()) + skipped, now);
-        to = to.subspan(now), from += now;
+        to = to.subspan(now);
+        from += now;
       }
     }
   };

@@ -193,7 +193,9 @@ HeadReading reading_in(const StoredTensor& t, HeadOrder order, int d) {
   if (flat) {
     const auto wanted = static_cast<std::uint64_t>(d);
     if (d < 1 || columns % wanted != 0) return {{}, "rows of whole heads, each of " + std::to_string(d) + " numbers"};
-    batch = size(3), heads = columns / wanted, columns = wanted;
+    batch = size(3);
+    heads = columns / wanted;
+    columns = wanted;
   }
   if (std::string fault = fault_of(batch, heads, n, columns); !fault.empty()) return {{}, std::move(fault)};
   const auto whole = [](std::uint64_t x) { return static_cast<int>(x); };

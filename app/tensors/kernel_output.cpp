@@ -212,7 +212,10 @@ Outputs gradient_of_sequences(const CallPart& part, const GradientKind& kind, co
   if (call.is_paged() && kind.of_keys)
     throw std::runtime_error(part.tensor.tensor.label + " is a gradient of a paged cache, expected packed sequences");
   std::vector<CallPart> read{part};
-  if (kind.columns == 1) read.push_back(part), read.back().tensor.tensor.shape.push_back(1);
+  if (kind.columns == 1) {
+    read.push_back(part);
+    read.back().tensor.tensor.shape.push_back(1);
+  }
   for (const CallPart& tensor : read)
     for (const int heads : {layer.q.heads, kind.of_keys ? layer.k.heads : 0})
       if (Outputs found = heads > 0 ? call.like(tensor, kind.of_keys ? 1 : 0, heads, kind.columns) : Outputs(); !found.empty())

@@ -121,7 +121,9 @@ void MaskFiles::take_mask(std::optional<MaskUse> use) {
     refuse_shape(mask_.tensor, listed(fitting));
   }
   s = *axes;
-  by_batch_ = s[0] > 1, by_head_ = s[1] > 1, by_query_ = s[2] == n;
+  by_batch_ = s[0] > 1;
+  by_head_ = s[1] > 1;
+  by_query_ = s[2] == n;
 }
 
 std::shared_ptr<const MaskTensor> MaskFiles::of(int batch, int head, const ReadWatch& watch) const {
@@ -161,7 +163,8 @@ void MaskFiles::add_rule(std::vector<double>& terms) const {
   for (int row = 0; row < call_.n; ++row) {
     const auto first = terms.begin() + static_cast<std::ptrdiff_t>(row) * call_.n_k;
     const Keys keys = keys_of_rule(row);
-    std::fill(first, first + keys.first, -infinity), std::fill(first + keys.end, first + call_.n_k, -infinity);
+    std::fill(first, first + keys.first, -infinity);
+    std::fill(first + keys.end, first + call_.n_k, -infinity);
   }
 }
 

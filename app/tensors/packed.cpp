@@ -130,7 +130,10 @@ TokenStore store_of(const NamedTensor& t, HeadOrder order, std::uint64_t d) {
   const auto size = [&](std::size_t from_end) { return from_end > rank ? 1 : shape[rank - from_end]; };
   std::uint64_t pages = size(flat ? 3 : 4), n = size(2), heads = size(3), columns = size(1);
   if (order == HeadOrder::tokens_first && rank > 2) std::swap(n, heads);
-  if (flat) heads = columns / d, columns = columns % d == 0 ? d : 0;
+  if (flat) {
+    heads = columns / d;
+    columns = columns % d == 0 ? d : 0;
+  }
   const bool sized = columns >= 1 && columns <= max_d && heads >= 1 && heads <= most_heads && n >= 1 && pages >= 1;
   if (rank < 2 || rank > (flat ? 3 : 4) || !sized)
     refuse_shape(t.tensor, flat                              ? "(tokens, heads * d)"
@@ -152,8 +155,13 @@ class Sequences {
  public:
   Sequences(const PackedCall& call, const PackedTables& tables)
       : call_(call), tables_(tables), ragged_(tables[kv_indptr] && !tables[kv_indices]) {
-    count(tables[cu_seqlens_q], 1), count(tables[cu_seqlens_k], 1), count(tables[kv_indptr], 1), count(tables[leftpad_k], 0);
-    count(tables[block_table], 0), count(tables[cache_seqlens], 0), count(tables[kv_last_page_len], 0);
+    count(tables[cu_seqlens_q], 1);
+    count(tables[cu_seqlens_k], 1);
+    count(tables[kv_indptr], 1);
+    count(tables[leftpad_k], 0);
+    count(tables[block_table], 0);
+    count(tables[cache_seqlens], 0);
+    count(tables[kv_last_page_len], 0);
     if (count_ > most_sequences)
       throw std::runtime_error(counted_ + " holds " + std::to_string(count_) + " sequences, expected at most " +
                                std::to_string(most_sequences));
@@ -187,7 +195,8 @@ class Sequences {
     if (!counted_.empty() && shape[0] - more != count_)
       refuse_shape(t->tensor,
                    std::to_string(count_ + more) + " for the " + std::to_string(count_) + " sequences of " + counted_);
-    count_ = shape[0] - more, counted_ = t->tensor.label;
+    count_ = shape[0] - more;
+    counted_ = t->tensor.label;
   }
 
   void find_queries(std::vector<Sequence>& all) const {
@@ -291,7 +300,8 @@ class Sequences {
                                  " tokens");
       if (!pads) continue;
       all[i].left_padding = checked(*pads, i, left[i], 0, static_cast<std::uint64_t>(k.count));
-      k.first += all[i].left_padding, k.count -= static_cast<int>(all[i].left_padding);
+      k.first += all[i].left_padding;
+      k.count -= static_cast<int>(all[i].left_padding);
     }
   }
 
@@ -421,8 +431,10 @@ std::pair<NamedTensor, NamedTensor> split_kv(const NamedTensor& both, bool block
     view.shape.erase(view.shape.begin() + static_cast<std::ptrdiff_t>(axis));
     view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(axis));
     NamedTensor part = both;
-    part.name += index == 0 ? ".k" : ".v", part.tensor.label += index == 0 ? ", K" : ", V";
-    part.tensor.shape = view.shape, part.tensor.offset = 0;
+    part.name += index == 0 ? ".k" : ".v";
+    part.tensor.label += index == 0 ? ", K" : ", V";
+    part.tensor.shape = view.shape;
+    part.tensor.offset = 0;
     part.file = gathered(view, both.file->path(), byte_count(view.shape, view.width, part.tensor.label));
     return part;
   };
@@ -439,7 +451,8 @@ TensorSet with_kv_split(TensorSet set) {
       continue;
     }
     auto [k, v] = split_kv(t, blocks_first);
-    tensors.push_back(std::move(k)), tensors.push_back(std::move(v));
+    tensors.push_back(std::move(k));
+    tensors.push_back(std::move(v));
   }
   set.tensors = std::move(tensors);
   return set;

@@ -22,7 +22,10 @@ class BoundMistakes {
 
   std::vector<OtherBounds> found() {
     add_sequences();
-    if (call_.bounds_keys) add_bounds(), add_keys_elsewhere();
+    if (call_.bounds_keys) {
+      add_bounds();
+      add_keys_elsewhere();
+    }
     if (call_.bounds_queries) add_queries_elsewhere();
     if (!call_.bounds_keys)
       for (const int by : {1, -1})
@@ -189,7 +192,8 @@ std::shared_ptr<const StoredKeys> stored_keys(const PackedCall& call, std::size_
   stored->sequence = own.index;
   stored->bounds = mistakes.found();
   if (!call.paged) return stored;
-  stored->page = static_cast<int>(call.parts[1].page), stored->first = static_cast<int>(own.k.first);
+  stored->page = static_cast<int>(call.parts[1].page);
+  stored->first = static_cast<int>(own.k.first);
   stored->holders = holders_of(call, own);
   return stored;
 }

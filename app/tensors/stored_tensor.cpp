@@ -149,7 +149,10 @@ std::vector<double> read_matrix(const InputFile& file, const StoredTensor& tenso
   std::uint64_t row = 0, col = 0;
   for_each_element(file, tensor, {leading_of_head(wanted, tensor.shape), heads * n * d, heads}, watch, [&](double x) {
     matrix[row * d + col] = x;
-    if (++row == n) row = 0, ++col;
+    if (++row == n) {
+      row = 0;
+      ++col;
+    }
   });
   return matrix;
 }

@@ -145,7 +145,8 @@ ui::TensorStatistics statistics_of(const std::string& spec, const ReadWatch& wat
   const StoredTensor& t = found.tensor;
   const int bytes = bytes_of(t.type);
   ui::TensorStatistics s{.spec = spec, .count = byte_count(t.shape, bytes, t.label) / static_cast<std::uint64_t>(bytes)};
-  s.least = std::numeric_limits<double>::infinity(), s.most = -s.least;
+  s.least = std::numeric_limits<double>::infinity();
+  s.most = -s.least;
   double sum = 0, squares = 0;
   for (std::uint64_t begin = 0; begin < s.count; begin += most) {
     const int length = static_cast<int>(std::min(most, s.count - begin));
@@ -156,12 +157,15 @@ ui::TensorStatistics statistics_of(const std::string& spec, const ReadWatch& wat
         ++s.nonfinite;
         continue;
       }
-      s.least = std::min(s.least, x), s.most = std::max(s.most, x);
-      sum += x, squares += x * x;
+      s.least = std::min(s.least, x);
+      s.most = std::max(s.most, x);
+      sum += x;
+      squares += x * x;
     }
   }
   const double finite = static_cast<double>(s.count - s.nonfinite);
-  s.mean = sum / finite, s.rms = std::sqrt(squares / finite);
+  s.mean = sum / finite;
+  s.rms = std::sqrt(squares / finite);
   return s;
 }
 

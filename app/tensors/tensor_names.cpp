@@ -141,7 +141,8 @@ bool natural_less(const std::string& x, const std::string& y) {
   while (i < x.size() && j < y.size()) {
     if (!is_digit(x[i]) || !is_digit(y[j])) {
       if (x[i] != y[j]) return x[i] < y[j];
-      ++i, ++j;
+      ++i;
+      ++j;
       continue;
     }
     const auto number = [](const std::string& text, std::size_t& at) {

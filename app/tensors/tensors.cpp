@@ -133,7 +133,9 @@ Experiment on_tokens(Experiment e, int first, int count) {
                                x.begin() + std::ptrdiff_t{first + count} * columns);
   };
   Tensors t = Tensors::shaped({count, count, all.d, all.d_v});
-  t.q = rows(all.q, all.d), t.k = rows(all.k, all.d), t.v = rows(all.v, all.d_v);
+  t.q = rows(all.q, all.d);
+  t.k = rows(all.k, all.d);
+  t.v = rows(all.v, all.d_v);
   t.all_heads = all.all_heads;
   e.problem = with_shape(e.problem, t.shape());
   e.problem.traced_row = std::min(e.problem.traced_row, count - 1);

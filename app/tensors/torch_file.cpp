@@ -211,7 +211,10 @@ class TensorFinder {
     StoredTensor tensor{.label = label, .big_endian = big_endian_, .shape = view.shape, .offset = view.offset};
     std::shared_ptr<const InputFile> file = view.file;
     const std::uint64_t bytes = byte_count(view.shape, view.width, label);
-    if (bytes > 0 && !is_contiguous(view)) file = gathered(view, label, bytes), tensor.offset = 0;
+    if (bytes > 0 && !is_contiguous(view)) {
+      file = gathered(view, label, bytes);
+      tensor.offset = 0;
+    }
     NamedTensor t{name, dtype, "", std::move(file), std::move(tensor)};
     set_type(t);
     set_.tensors.push_back(std::move(t));

@@ -156,7 +156,8 @@ class ByteWriter {
   }
   template <class T, class U>
   void write(const std::pair<T, U>& x) {
-    write(x.first), write(x.second);
+    write(x.first);
+    write(x.second);
   }
   template <class T>
   void write(const std::optional<T>& x) {
@@ -270,7 +271,8 @@ class ByteReader {
   }
   template <class T, class U>
   void read(std::pair<T, U>& x) {
-    read(x.first), read(x.second);
+    read(x.first);
+    read(x.second);
   }
   template <class T>
   void read(std::optional<T>& x) {

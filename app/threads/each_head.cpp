@@ -19,7 +19,8 @@ class HeadsProgress {
     if (!told_) return;
     const std::lock_guard lock(mutex_);
     if (share <= shares_[head]) return;
-    sum_ += share - shares_[head], shares_[head] = share;
+    sum_ += share - shares_[head];
+    shares_[head] = share;
     told_(std::min(1.0, sum_ / static_cast<double>(shares_.size())));
   }
 

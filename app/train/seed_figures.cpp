@@ -19,7 +19,10 @@ void add_pair(std::vector<SeedLine>& lines, const std::string& label, const Pair
   if (line == lines.end()) line = lines.insert(lines.end(), SeedLine{label, {}, {}});
   for (const PairPoint& p : pair.points) {
     const auto at = static_cast<std::size_t>(std::ranges::find(line->steps, p.step) - line->steps.begin());
-    if (at == line->steps.size()) line->steps.push_back(p.step), line->found.emplace_back();
+    if (at == line->steps.size()) {
+      line->steps.push_back(p.step);
+      line->found.emplace_back();
+    }
     line->found[at].push_back(p.deviations[0]);
   }
 }
@@ -44,7 +47,10 @@ ui::Series series_of(const SeedLine& line, std::size_t i, double WeightDeviation
     s.low.push_back(at.least);
     s.high.push_back(at.greatest);
   }
-  if (!line.found.empty() && line.found[0].size() < 2) s.low.clear(), s.high.clear();
+  if (!line.found.empty() && line.found[0].size() < 2) {
+    s.low.clear();
+    s.high.clear();
+  }
   return s;
 }
 
@@ -100,9 +106,14 @@ void mark_skips(std::span<const FigureRecord> records, Figure& f) {
     const auto curve = std::ranges::find(panel.series, "fp16 - fp32", &ui::Series::label);
     if (curve == panel.series.end()) continue;
     ui::Series marks;
-    marks.label = "step that fp16 skipped", marks.ink = ui::Ink::b, marks.shape = ui::Shape::marks;
+    marks.label = "step that fp16 skipped";
+    marks.ink = ui::Ink::b;
+    marks.shape = ui::Shape::marks;
     for (const FigureRecord& r : records)
-      for (const int step : skips_of(r.record)) marks.x.push_back(step), marks.y.push_back(y_at(*curve, step));
+      for (const int step : skips_of(r.record)) {
+        marks.x.push_back(step);
+        marks.y.push_back(y_at(*curve, step));
+      }
     if (!marks.x.empty()) panel.series.push_back(std::move(marks));
   }
 }

@@ -72,7 +72,10 @@ void KeptStates::thin() {
     int least_gap = std::numeric_limits<int>::max();
     for (std::size_t i = 1; i + 1 < moments_.size(); ++i) {
       const int gap = moments_[i + 1].state.step - moments_[i - 1].state.step;
-      if (!moments_[i].pinned && gap < least_gap) least = i, least_gap = gap;
+      if (!moments_[i].pinned && gap < least_gap) {
+        least = i;
+        least_gap = gap;
+      }
     }
     if (least == 0) return;
     moments_.erase(moments_.begin() + static_cast<std::ptrdiff_t>(least));

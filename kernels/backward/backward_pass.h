@@ -416,7 +416,11 @@ class BackwardPass {
       if (panel.dp != nullptr) task.dp = panel.dp + at(i) * of_block;
       if (panel.lost != nullptr) task.lost = panel.lost + at(i) * of_block;
       if (has_queries && !stores && !lost_.empty()) task.lost_count = lost_.data();
-      if (pass.has_sums || pass.told) task.delta = g.delta.data(), task.lse = g.lse.data(), task.sinks = sinks_.data();
+      if (pass.has_sums || pass.told) {
+        task.delta = g.delta.data();
+        task.lse = g.lse.data();
+        task.sinks = sinks_.data();
+      }
       return task;
     };
     parallel_for_single(0, whole.block_count, [&](int i) { run_rows(task_of(i), has_queries && !stores); });

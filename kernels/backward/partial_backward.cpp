@@ -195,8 +195,10 @@ class Parts : public PartialBackward {
       const auto sums = [&](int first, int end) {
         std::vector<double> dq(at(problem_.d));
         RowsTask<T> task = panel.task_of(block);
-        task.first_tile = first, task.end_tile = end;
-        task.d_q = dq.data(), task.places = places.data();
+        task.first_tile = first;
+        task.end_tile = end;
+        task.d_q = dq.data();
+        task.places = places.data();
         pass().lanes().queries_of_block(rule, task, stop_, pass().scratch(rule));
         return dq;
       };
@@ -217,7 +219,8 @@ class Parts : public PartialBackward {
     GradientRule<T> rule = pass().rule();
     for (const GradStep s : {GradStep::dK, GradStep::dV}) rule.grad[static_cast<int>(s)] = {};
     KeysTask<T> task = panel.keys;
-    task.first = 0, task.end = task.keys.count;
+    task.first = 0;
+    task.end = task.keys.count;
     const std::size_t of_block = at(task.keys.count) * at(lanes.rows) * at(lanes.parts);
     int place = 0;
     while (task.keys[place] != key) ++place;

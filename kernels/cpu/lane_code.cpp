@@ -103,7 +103,8 @@ double fma_rate(double seconds) {
   double steps = 0, elapsed = 0;
   while (elapsed < seconds) {
     for (int step = 0; step < 20000; ++step) {
-      keep_unknown(a), keep_unknown(b);
+      keep_unknown(a);
+      keep_unknown(b);
 #pragma GCC unroll 24
       for (int i = 0; i < chains; ++i) {
 #if defined(__FMA__)

@@ -333,7 +333,9 @@ Job<T> job(const Problem& problem, const Method& method, const Format& main, con
 
 Job<double> golden_job(const Problem& problem, const Tensors& x) {
   Job<double> j = job(problem, Method{.algorithm = Algorithm::three_pass}, fp64, Operands<double>{});
-  j.q = x.q.data(), j.k = x.k.data(), j.v = x.v.data();
+  j.q = x.q.data();
+  j.k = x.k.data();
+  j.v = x.v.data();
   if (j.mask_tensor.terms != nullptr) j.ranges.v = range_of<double>(x.v, 52);
   return j;
 }

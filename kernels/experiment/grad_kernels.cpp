@@ -161,7 +161,8 @@ GradMethod method_of(const GradKernel& k, int d, const Mask& mask) {
   GradMethod m = k.method;
   if (!k.tiles.empty()) {
     const TileSizes tiles = tiles_for(k.tiles, d, mask.kind != Mask::Kind::none);
-    m.block_q = tiles.block_q, m.block_k = tiles.block_k;
+    m.block_q = tiles.block_q;
+    m.block_k = tiles.block_k;
   }
   const bool rounds_all = k.name == "grad_all" || k.name == "grad_base_all";
   if (rounds_all) m.precision[dq_tile] = m.precision[dq_sum] = to_main;  // training has no such steps

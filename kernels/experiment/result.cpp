@@ -24,7 +24,10 @@ int busiest_row(const Result& r) {
       before = now;
     }
     const std::size_t index = i * static_cast<std::size_t>(map.row_step);
-    if (moves >= most && index < r.rows.size()) most = moves, found = r.rows[index];
+    if (moves >= most && index < r.rows.size()) {
+      most = moves;
+      found = r.rows[index];
+    }
   }
   return found;
 }
@@ -40,11 +43,15 @@ LseError lse_error(const std::vector<double>& golden, const std::vector<double>&
       ++e.nonfinite;
       continue;
     }
-    ++rows, e.max_abs = std::max(e.max_abs, std::abs(off)), e.rms += off * off, e.bias += off;
+    ++rows;
+    e.max_abs = std::max(e.max_abs, std::abs(off));
+    e.rms += off * off;
+    e.bias += off;
   }
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   if (rows == 0) return {.max_abs = unknown, .rms = unknown, .bias = unknown, .nonfinite = e.nonfinite};
-  e.rms = std::sqrt(e.rms / static_cast<double>(rows)), e.bias /= static_cast<double>(rows);
+  e.rms = std::sqrt(e.rms / static_cast<double>(rows));
+  e.bias /= static_cast<double>(rows);
   return e;
 }
 

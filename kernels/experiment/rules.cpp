@@ -133,7 +133,8 @@ Problem with_input(Problem p, Input input) {
   const bool same = input.kind == InputKind::tensors && input.file == p.input.file && input.index == p.input.index;
   if (same && !input.tensors) {
     input.tensors = p.input.tensors;
-    input.digest = p.input.digest, input.parts = p.input.parts;
+    input.digest = p.input.digest;
+    input.parts = p.input.parts;
   }
   if (!has_value(input.kind)) input.value = p.input.value;
   p.input = std::move(input);
@@ -143,7 +144,8 @@ Problem with_input(Problem p, Input input) {
 Problem with_head(Problem p, int index) {
   if (p.input.index == index) return p;
   p.input.index = index;
-  p.input.digest = 0, p.input.parts = {};
+  p.input.digest = 0;
+  p.input.parts = {};
   p.input.tensors.reset();
   return p;
 }

@@ -127,11 +127,16 @@ struct Setting {
   // Each sets fields and returns the setting.
   Setting& explained(std::string_view short_label, std::string_view few_words, std::string_view tooltip = {},
                      std::string_view below_it = {}, std::string_view other_words = {}) {
-    label = short_label, what = few_words, sentence = tooltip, formula = below_it, alias = other_words;
+    label = short_label;
+    what = few_words;
+    sentence = tooltip;
+    formula = below_it;
+    alias = other_words;
     return *this;
   }
   Setting& with_option(std::string_view its_option, std::string_view usual_value = {}) {
-    option = its_option, usual = usual_value;
+    option = its_option;
+    usual = usual_value;
     return *this;
   }
   Setting& swept(int rank, std::string_view group, std::string_view example, bool numeric = true, bool moves_golden = false) {

@@ -25,7 +25,10 @@ class InputCopies {
   /// The job with its arrays replaced by copies; `copy(host, bytes)` makes one. Frees copies of earlier generations first.
   template <class T, class F>
   CopiedJob<T, Copy> of(Job<T> job, std::uint64_t generation, F copy) {
-    if (generation != 0 && generation != generation_) held_.clear(), generation_ = generation;
+    if (generation != 0 && generation != generation_) {
+      held_.clear();
+      generation_ = generation;
+    }
     std::vector<Copy> own;
     for (const auto& [array, count] : arrays_of(job)) {
       if (*array == nullptr) continue;

@@ -18,7 +18,8 @@ double row_ratio(const Tolerance& t, int row, const std::vector<double>& out) {
     const double golden = t.golden(row, c), error = std::abs(out[at(c)] - golden);
     if (!std::isfinite(golden)) continue;
     const double z = error / t.expected(row, c);
-    largest = std::max(largest, error / t.of(row, c, golden)), square += z * z;
+    largest = std::max(largest, error / t.of(row, c, golden));
+    square += z * z;
   }
   const double whole = std::sqrt(square / t.golden.cols) / std::max(t.row[at(row)], 1e-300);
   return std::max(largest, whole) / 1.5;
@@ -119,7 +120,10 @@ bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
     double square = 0, product = 0;
     for (std::size_t c = 0; c < columns; ++c) {
       error[c] = std::isfinite(right[c]) ? o[c] - right[c] : 0;
-      if (std::isfinite(right[c])) square += error[c] * error[c], product += error[c] * right[c];
+      if (std::isfinite(right[c])) {
+        square += error[c] * error[c];
+        product += error[c] * right[c];
+      }
     }
     if (!std::isfinite(square)) return true;
     if (square == 0) continue;

@@ -56,8 +56,10 @@ void set_scale(SoftmaxVariant& v, double x) { v.scale = x; }
 double factor_of(const WrongOutput& wrong, const std::vector<int>& rows) {
   double along = 0, square = 0;
   for (const int row : rows)
-    for (int c = 0; c < wrong.golden().cols; ++c)
-      along += wrong.output(row)[c] * wrong.golden_row(row)[c], square += wrong.golden_row(row)[c] * wrong.golden_row(row)[c];
+    for (int c = 0; c < wrong.golden().cols; ++c) {
+      along += wrong.output(row)[c] * wrong.golden_row(row)[c];
+      square += wrong.golden_row(row)[c] * wrong.golden_row(row)[c];
+    }
   return square > 0 ? along / square : 1;
 }
 
@@ -102,7 +104,8 @@ class NumberFits {
     for (int step = 0; step < most_steps; ++step) {
       SoftmaxVariant here = right_, there = right_;
       const double change = std::max(std::abs(f.x), 1e-3) * 0x1p-16;
-      set(here, f.x), set(there, f.x + change);
+      set(here, f.x);
+      set(there, f.x + change);
       double along = 0, square = 0, of_factor = 0, of_out = 0, both = 0, rest = 0;
       for (const int row : rows_) {
         attend(*wrong_.head(), here, row, out.data());
@@ -111,8 +114,12 @@ class NumberFits {
           const double slope = f.factor * (further[at(c)] - out[at(c)]) / change,
                        error = wrong_.output(row)[c] - f.factor * out[at(c)];
           if (!std::isfinite(error) || !std::isfinite(slope)) continue;
-          along += error * slope, square += slope * slope, rest += error * error;
-          of_factor += error * out[at(c)], of_out += out[at(c)] * out[at(c)], both += slope * out[at(c)];
+          along += error * slope;
+          square += slope * slope;
+          rest += error * error;
+          of_factor += error * out[at(c)];
+          of_out += out[at(c)] * out[at(c)];
+          both += slope * out[at(c)];
         }
       }
       const double determinant = has_factor ? square * of_out - both * both : square;
@@ -184,7 +191,8 @@ class NumberFits {
       const double l = l_of(row);
       for (int c = 0; c < columns_; ++c) {
         const double o = wrong_.output(row)[c], slope = o / l;
-        along += slope * (wrong_.golden_row(row)[c] - o), square += slope * slope;
+        along += slope * (wrong_.golden_row(row)[c] - o);
+        square += slope * slope;
       }
     }
     const double x = along / square;
@@ -260,7 +268,10 @@ class NumberFits {
       wrong_.check();
       const std::vector<double> by = change_of_columns(scaled(a), width, rows);
       double most = 0;
-      for (std::size_t g = 0; g < a.size(); ++g) a[g] += std::clamp(by[g], -0.7, 0.7), most = std::max(most, std::abs(by[g]));
+      for (std::size_t g = 0; g < a.size(); ++g) {
+        a[g] += std::clamp(by[g], -0.7, 0.7);
+        most = std::max(most, std::abs(by[g]));
+      }
       if (!(most < 10)) return {};
       if (most < 1e-4) break;
     }
@@ -322,7 +333,10 @@ class NumberFits {
     const std::vector<int> rows = wrong_.some(8);
     double least = 0, most = 0;
     for (const int row : rows)
-      for (const double s : scores(*wrong_.head(), right_, row)) least = std::min(least, s), most = std::max(most, s);
+      for (const double s : scores(*wrong_.head(), right_, row)) {
+        least = std::min(least, s);
+        most = std::max(most, s);
+      }
     const std::array<Bound, 3> bounds{
         {{"scores are clamped to at most ", 0.02 * most, most,
           [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::min(s, x); }; }},
@@ -367,7 +381,10 @@ class NumberFits {
     int best = 0;
     double least = infinity;
     for (int i = 0; i <= grid; ++i)
-      if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < least) least = x, best = i;
+      if (const double x = rest(b.from + (b.to - b.from) * i / grid); x < least) {
+        least = x;
+        best = i;
+      }
     double low = b.from + (b.to - b.from) * (best - 1) / grid, high = b.from + (b.to - b.from) * (best + 1) / grid;
     if (b.from > 0) low = std::max(low, 0.0);  // -x to x is no interval below 0
     for (int i = 0; i < 24; ++i) {
@@ -422,7 +439,10 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
     if (step == 0) before = rest;
     const std::vector<double> by = solved(std::move(square), along);
     double most = 0;
-    for (std::size_t j = 0; j < n; ++j) a[j] += std::clamp(by[j], -0.5 * a[j], 0.5), most = std::max(most, std::abs(by[j]));
+    for (std::size_t j = 0; j < n; ++j) {
+      a[j] += std::clamp(by[j], -0.5 * a[j], 0.5);
+      most = std::max(most, std::abs(by[j]));
+    }
     if (!std::isfinite(most)) return {};
     std::vector<double> k = t.k;
     for (std::size_t i = 0; i < k.size(); ++i) k[i] *= a[i / at(t.d)];
@@ -444,10 +464,12 @@ NamedSlip row_factor_fit(const WrongOutput& wrong) {
   double error = 0, left = 0;
   for (const int row : wrong.wrong()) {
     const double f = (*factors)[at(row)] = factor_of(wrong, {row});
-    least = std::min(least, f), most = std::max(most, f);
+    least = std::min(least, f);
+    most = std::max(most, f);
     for (int c = 0; c < wrong.golden().cols; ++c) {
       const double o = wrong.output(row)[c], y = wrong.golden_row(row)[c];
-      error += (o - y) * (o - y), left += (o - f * y) * (o - f * y);
+      error += (o - y) * (o - y);
+      left += (o - f * y) * (o - f * y);
     }
   }
   if (9 * left > error) return {};  // a factor per row also removes some of any rounding error

@@ -44,7 +44,10 @@ class ForeignKeys {
   /// Keys of `without` are left out.
   ForeignKeys(const WrongOutput& wrong, int rank, Keys without)
       : wrong_(wrong), rank_(rank), columns_(wrong.golden().cols), without_(without) {
-    for (const int row : wrong.some(most_rows)) rows_.push_back(equation(row)), size_ += error_of(rows_.back());
+    for (const int row : wrong.some(most_rows)) {
+      rows_.push_back(equation(row));
+      size_ += error_of(rows_.back());
+    }
     for (int i = 0; i < rank_ * columns_; ++i) b_.push_back(std::cos(1.7 * i * i + i));
   }
 
@@ -112,7 +115,10 @@ class ForeignKeys {
   double solve(Equation& e) const {
     const std::vector<double> y = outside(e.y.data()), o = outside(wrong_.output(e.row));
     double along = 0, square = 0, left = 0;
-    for (int c = 0; c < columns_; ++c) along -= y[at(c)] * o[at(c)], square += o[at(c)] * o[at(c)];
+    for (int c = 0; c < columns_; ++c) {
+      along -= y[at(c)] * o[at(c)];
+      square += o[at(c)] * o[at(c)];
+    }
     e.x = square > 0 ? std::max(0.0, along / square) : 0;
     for (int c = 0; c < columns_; ++c) left += std::pow(y[at(c)] + e.x * o[at(c)], 2);
     return left;

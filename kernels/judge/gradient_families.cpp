@@ -42,7 +42,8 @@ std::vector<GradientFamily::Rival> fused_rivals(const JudgedGradients& given) {
   const auto hw = [&](int tile) { return forward_pass(given, "hw", tile); };
   all.push_back({"hw, tiles of 64", hw(64), backward_pass({P, dS}, 64, 64, GradExponential::natural)});
   GradMethod fa2 = backward_pass({P, dS}, 64, 128, GradExponential::exp2);
-  fa2.order = GradOrder::shuffled, fa2.last_queries_first = true;
+  fa2.order = GradOrder::shuffled;
+  fa2.last_queries_first = true;
   all.push_back({"FlashAttention-2, dQ in any order", hw(128), fa2, true});
   GradMethod efficient = backward_pass({probability, P, dS}, 64, 64, GradExponential::natural);
   efficient.scale_at = ScaleAt::dS;
@@ -60,7 +61,8 @@ GradientFamily prescaled_family(const JudgedGradients& given) {
   GradMethod triton = backward_pass({scaled_K, P, dS}, 32, 128, GradExponential::natural);
   triton.scale_at = ScaleAt::K;
   f.rivals.push_back({"Triton's tutorial", forward_pass(given, "hw", 64), triton});
-  triton.block_q = 128, triton.block_k = 32;
+  triton.block_q = 128;
+  triton.block_k = 32;
   f.rivals.push_back({"Triton's tutorial, other tiles", forward_pass(given, "hw", 32), triton});
   return f;
 }

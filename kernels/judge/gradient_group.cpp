@@ -62,7 +62,8 @@ void take_errors(const Matrix& rival, const Matrix& golden, const Matrix& error,
     sum += row;
   }
   const double whole = std::sqrt(sum / std::max<double>(1, static_cast<double>(golden.values.size())));
-  found.whole = std::max(found.whole, whole), found.rms = found.whole;
+  found.whole = std::max(found.whole, whole);
+  found.rms = found.whole;
   bounds.whole = std::max(bounds.whole, margins.whole * whole);
 }
 
@@ -110,7 +111,8 @@ std::optional<CountedRun> run_in(Sums& sums, int block, int count) {
       double lost = 0, twice = 0;
       for (std::size_t i = 0; i < size; ++i) {
         const double part = sums.up_to[b][i] - sums.up_to[a][i];
-        lost += (sums.error[i] + part) * (sums.error[i] + part), twice += (sums.error[i] - part) * (sums.error[i] - part);
+        lost += (sums.error[i] + part) * (sums.error[i] + part);
+        twice += (sums.error[i] - part) * (sums.error[i] - part);
       }
       if (std::min(lost, twice) >= least * (1 - 1e-9)) continue;
       least = std::min(lost, twice);
@@ -131,7 +133,9 @@ GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily:
 }
 
 void GradientGroup::round_like(const GradientFamily::Form& form) {
-  rounding_ = form.rounding, operands_.clear(), rows_.clear();
+  rounding_ = form.rounding;
+  operands_.clear();
+  rows_.clear();
   for (std::size_t h = 0; h < given_.heads.size(); ++h) {
     const Tensors& t = *given_.heads[h];
     const Rounding in_D = to_format(given_.format);  // NaN that no query keeps becomes 0
@@ -151,12 +155,16 @@ bool GradientGroup::has(GradientTensor t) const {
 }
 
 void GradientGroup::sum_heads(GroupGradients& x) const {
-  x.dk = x.heads[0].dk, x.dv = x.heads[0].dv, x.dk_error = x.heads[0].dk_error, x.dv_error = x.heads[0].dv_error;
+  x.dk = x.heads[0].dk;
+  x.dv = x.heads[0].dv;
+  x.dk_error = x.heads[0].dk_error;
+  x.dv_error = x.heads[0].dv_error;
   if (heads() == 1) return;
   for (Matrix* m : {&x.dk, &x.dv, &x.dk_error, &x.dv_error}) std::ranges::fill(m->values, 0.0);
   const bool casts = !rounding_.stores_tiles;
   for (const ExactGradients& h : x.heads) {
-    add(x.dk, h.dk), add(x.dv, h.dv);
+    add(x.dk, h.dk);
+    add(x.dv, h.dv);
     add_error(x.dk_error, h.dk_error, h.dk, casts ? &given_.dk.stored : nullptr);
     add_error(x.dv_error, h.dv_error, h.dv, casts ? &given_.dv.stored : nullptr);
   }
@@ -168,21 +176,29 @@ void GradientGroup::sum_heads(GroupGradients& x) const {
 bool GradientGroup::add_head(int head, const GradientOperands& x, GradientVariant v, const GradientRows& rows,
                              const GradientRounding& rounding, GroupGradients& out, const RowsSeen& seen) const {
   ExactGradients& found = out.heads[at(head)];
-  if (head > 0) v.dk_before = &out.dk, v.dv_before = &out.dv;
+  if (head > 0) {
+    v.dk_before = &out.dk;
+    v.dv_before = &out.dv;
+  }
   v.goes_on = head + 1 < heads();
   if (!exact_gradients(x, v, rows, rounding, found, stop_, seen)) return false;
-  if (head == 0)
-    out.dk = found.dk, out.dv = found.dv;
-  else
-    add(out.dk, found.dk), add(out.dv, found.dv);
+  if (head == 0) {
+    out.dk = found.dk;
+    out.dv = found.dv;
+  } else {
+    add(out.dk, found.dk);
+    add(out.dv, found.dv);
+  }
   return true;
 }
 
 /// Adds the errors of sums that are rounded after every tile of queries.
 void GradientGroup::store_tiles(int head, const Matrix& dk_before, const Matrix& dv_before, Gradients& g) const {
   GradientVariant v = right(head);
-  v.rounds_tiles = true, v.goes_on = head + 1 < heads();
-  v.dk_before = &dk_before, v.dv_before = &dv_before;
+  v.rounds_tiles = true;
+  v.goes_on = head + 1 < heads();
+  v.dk_before = &dk_before;
+  v.dv_before = &dv_before;
   ExactGradients stored;
   exact_gradients(operands(head), v, rows(head), rounding_, stored, stop_);
   const ExactGradients& kept = golden_.heads[at(head)];
@@ -192,7 +208,8 @@ void GradientGroup::store_tiles(int head, const Matrix& dk_before, const Matrix&
 
 void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& found) {
   Matrix dk = golden_.dk, dv = golden_.dv;
-  std::ranges::fill(dk.values, 0.0), std::ranges::fill(dv.values, 0.0);
+  std::ranges::fill(dk.values, 0.0);
+  std::ranges::fill(dv.values, 0.0);
   for (int h = 0; h < heads(); ++h) {
     const GradientOperands& x = operands(h);
     Problem p = with_shape(problem(h), x.shape());
@@ -206,7 +223,8 @@ void GradientGroup::take_rival(const GradientFamily::Rival& rival, RivalError& f
       for (double& y : g.dv.values) y = round(given_.dv.stored, y);
     }
     take_errors(g.dq, golden_.heads[at(h)].dq, golden_.heads[at(h)].dq_error, given_.dq.stored, of_dq_[at(h)], found);
-    add(dk, g.dk), add(dv, g.dv);
+    add(dk, g.dk);
+    add(dv, g.dv);
   }
   take_errors(dk, golden_.dk, golden_.dk_error, given_.dk.stored, of_dk_, found);
   take_errors(dv, golden_.dv, golden_.dv_error, given_.dv.stored, of_dv_, found);
@@ -221,7 +239,8 @@ std::vector<RivalError> GradientGroup::bound_by(const GradientFamily& family) {
     take_rival(rival, all.back());
   }
   for (GradientBounds& b : of_dq_) settle(b);
-  settle(of_dk_), settle(of_dv_);
+  settle(of_dk_);
+  settle(of_dv_);
   return all;
 }
 
@@ -273,9 +292,12 @@ Tolerance GradientGroup::tolerance_of(const GroupGradients& expected, GradientTe
   Tolerance t;
   t.golden = expected.of(tensor, head);
   t.weight = of_dq ? expected.heads[at(head)].dq_error : of_dk ? expected.dk_error : expected.dv_error;
-  t.factor = bounds.factor, t.row = bounds.row, t.whole = bounds.whole;
+  t.factor = bounds.factor;
+  t.row = bounds.row;
+  t.whole = bounds.whole;
   t.at_first_sight.assign(bounds.factor.size(), 1);
-  t.claim.format = given_.format, t.claim.stored = given_.of(tensor).stored;
+  t.claim.format = given_.format;
+  t.claim.stored = given_.of(tensor).stored;
   for (double& w : t.weight.values) w += 1e-300;
   return t;
 }
@@ -287,7 +309,10 @@ TensorJudgement GradientGroup::judged(GradientTensor tensor, const GroupGradient
     HeadJudgement found = held_to(tolerance_of(x, tensor, h), given_.numbers_of(tensor, h), stop_);
     const bool worse =
         (worst.found.rounded && !found.rounded) || (worst.found.rounded == found.rounded && found.ratio > worst.found.ratio);
-    if (h == 0 || worse) worst.found = std::move(found), worst.head = h;
+    if (h == 0 || worse) {
+      worst.found = std::move(found);
+      worst.head = h;
+    }
   }
   return worst;
 }
@@ -296,7 +321,8 @@ SinkGradient GradientGroup::sink(int head) const {
   SinkGradient all = sink_gradient(problem(head), rows(head));
   if (given_.dsink_of_others.empty()) return all;
   const SinkGradient& others = given_.dsink_of_others[at(head)];
-  all.value += others.value, all.error = std::hypot(all.error, others.error);
+  all.value += others.value;
+  all.error = std::hypot(all.error, others.error);
   return all;
 }
 
@@ -309,9 +335,13 @@ TensorJudgement GradientGroup::judged_sink() const {
     const double allowed = 4 * margins.element * expected.error + ulp(given_.format, expected.value) / 2;
     const double ratio = std::isfinite(got) ? off / allowed : infinity;
     ++worst.found.elements;
-    worst.found.rounded = worst.found.rounded && ratio <= 1, worst.found.suspects += !(ratio <= 1);
+    worst.found.rounded = worst.found.rounded && ratio <= 1;
+    worst.found.suspects += !(ratio <= 1);
     worst.found.nonfinite += !std::isfinite(got);
-    if (ratio > worst.found.ratio) worst.found.ratio = ratio, worst.head = h;
+    if (ratio > worst.found.ratio) {
+      worst.found.ratio = ratio;
+      worst.head = h;
+    }
     if (std::isfinite(got)) worst.found.max_abs = std::max(worst.found.max_abs, off);
   }
   return worst;

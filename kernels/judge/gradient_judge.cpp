@@ -48,7 +48,9 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
         expected, false);
     std::vector<TensorJudgement> tensors = group.judged_all(expected);
     if (count_wrong(tensors) > 0) continue;
-    judged.tensors = std::move(tensors), judged.fits_given_o = o, judged.fits_given_lse = lse;
+    judged.tensors = std::move(tensors);
+    judged.fits_given_o = o;
+    judged.fits_given_lse = lse;
     return;
   }
 }
@@ -75,9 +77,12 @@ GroupJudgement judged_group(const JudgedGradients& given, const Options& options
     const std::ptrdiff_t wrong = count_wrong(tensors);
     const double left = rest(tensors);
     if (!is_usual && (wrong > fewest || (wrong == fewest && (wrong > 0 || left >= least)))) return false;
-    judged.tensors = std::move(tensors), judged.as = as, judged.family = rivals;
+    judged.tensors = std::move(tensors);
+    judged.as = as;
+    judged.family = rivals;
     if (is_usual && wrong > 0) try_given(group, judged);
-    fewest = wrong, least = left;
+    fewest = wrong;
+    least = left;
     return is_usual && judged.rounded();
   });
   return judged;
@@ -103,7 +108,10 @@ std::string narrowed_cause(const GroupJudgement& judged) {
   int seen = 0;
   bool wrong[3]{};
   for (const TensorJudgement& t : judged.tensors)
-    if (t.tensor != GradientTensor::dsink) ++seen, wrong[static_cast<std::size_t>(t.tensor)] = !t.found.rounded;
+    if (t.tensor != GradientTensor::dsink) {
+      ++seen;
+      wrong[static_cast<std::size_t>(t.tensor)] = !t.found.rounded;
+    }
   const auto [dq, dk, dv] = wrong;
   if (seen < 3 || !(dq || dk || dv)) return "";
   if (dq && dk && dv)

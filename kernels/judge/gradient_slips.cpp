@@ -47,7 +47,8 @@ bool lies_along(const GradientGroup& group, const GroupGradients& x) {
     double along = 0, apart = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double step = wrong.values[i] - right.values[i];
-      along += step * (values[i] - right.values[i]), apart += step * step;
+      along += step * (values[i] - right.values[i]);
+      apart += step * step;
     }
     if (!(along > 0.7 * apart && along < 1.4 * apart)) return false;
   }
@@ -64,7 +65,9 @@ bool take_tf32(const GradientGroup& group, GroupGradients& out) {
   for (int h = 0; h < group.heads(); ++h) {
     const GradientOperands& x = group.operands(h);
     Tensors t = *x.tensors;
-    t.q = cut(t.q), t.k = cut(t.k), t.v = cut(t.v);
+    t.q = cut(t.q);
+    t.k = cut(t.k);
+    t.v = cut(t.v);
     shorter.push_back(gradient_operands(std::make_shared<const Tensors>(std::move(t)),
                                         std::make_shared<const std::vector<double>>(cut(*x.d_o)), x.d_lse));
   }
@@ -173,7 +176,8 @@ class SlipCandidates {
           for (std::size_t i = 0; i < v.delta.size(); ++i) {
             if (!std::isfinite(r.lse[i])) continue;
             const double l = std::exp(r.lse[i] - r.max[i]), d_l = d_lse(g, head, static_cast<int>(i));
-            v.delta[i] = (r.delta[i] + d_l) * l - d_l, v.delta_error[i] *= l;
+            v.delta[i] = (r.delta[i] + d_l) * l - d_l;
+            v.delta_error[i] *= l;
           }
         });
   }
@@ -340,8 +344,14 @@ class SlipCandidates {
                      " of the group alone, not summed over its " + std::to_string(count) + " heads",
                  where, [where, h](const GradientGroup&, GroupGradients& x) {
                    const ExactGradients& e = x.heads[at(h)];
-                   if (where & in_dk) x.dk = e.dk, x.dk_error = e.dk_error;
-                   if (where & in_dv) x.dv = e.dv, x.dv_error = e.dv_error;
+                   if (where & in_dk) {
+                     x.dk = e.dk;
+                     x.dk_error = e.dk_error;
+                   }
+                   if (where & in_dv) {
+                     x.dv = e.dv;
+                     x.dv_error = e.dv_error;
+                   }
                  });
       for (const auto& [words, factor] : {std::pair{"the heads of a group are summed twice in ", 2.0},
                                           {"the heads of a group are averaged, not summed, in ", 1.0 / count}})
@@ -355,7 +365,8 @@ class SlipCandidates {
         add_edit("group",
                  "dQ of head " + std::to_string(h) + " and that of head " + std::to_string(g) + " of the group are exchanged",
                  in_dq, [g, h](const GradientGroup&, GroupGradients& x) {
-                   std::swap(x.heads[at(g)].dq, x.heads[at(h)].dq), std::swap(x.heads[at(g)].dq_error, x.heads[at(h)].dq_error);
+                   std::swap(x.heads[at(g)].dq, x.heads[at(h)].dq);
+                   std::swap(x.heads[at(g)].dq_error, x.heads[at(h)].dq_error);
                  });
   }
 
@@ -441,7 +452,10 @@ std::optional<GradientSlip> sink_slip(const GradientGroup& group, const std::opt
   if (all([&](int h) { return SinkGradient{-group.sink(h).value, group.sink(h).error}; }))
     return GradientSlip{"sink", "dSink has the wrong sign"};
   SinkGradient sum;
-  for (int h = 0; h < count; ++h) sum.value += group.sink(h).value, sum.error += group.sink(h).error;
+  for (int h = 0; h < count; ++h) {
+    sum.value += group.sink(h).value;
+    sum.error += group.sink(h).error;
+  }
   if (count > 1 && all([&](int) { return sum; }))
     return GradientSlip{"group", "dSink of each head is the sum over the heads of the group"};
   for (int one = 0; one < count && count > 1; ++one)
@@ -467,10 +481,12 @@ std::optional<GradientSlip> best_of(const GradientGroup& group, const std::vecto
     for (const GradientTensor t : {dq, dk, dv}) {
       if (!(given & bit_of(t)) || !fits) continue;
       const HeadJudgement found = group.judged(t, expected).found;
-      fits = found.rounded, sum += found.whole * found.whole;
+      fits = found.rounded;
+      sum += found.whole * found.whole;
     }
     if (!fits || sum >= 0.8 * least) continue;
-    best = c.slip, least = sum;
+    best = c.slip;
+    least = sum;
   }
   return best;
 }
@@ -515,8 +531,12 @@ void search(const JudgedGradients& given, GroupJudgement& judged, const Options&
     if (is_long && known.empty() && !as.empty() && as != fitting) return false;
     std::vector<TensorJudgement> tensors = group.judged_all(group.golden());
     name_wrong(group, known, tensors);
-    if (const std::ptrdiff_t unnamed = std::ranges::count_if(tensors, is_unnamed); unnamed < fewest)
-      judged.tensors = std::move(tensors), judged.as = as, judged.family = rivals, fewest = unnamed;
+    if (const std::ptrdiff_t unnamed = std::ranges::count_if(tensors, is_unnamed); unnamed < fewest) {
+      judged.tensors = std::move(tensors);
+      judged.as = as;
+      judged.family = rivals;
+      fewest = unnamed;
+    }
     return fewest == 0;
   };
   each_form(given, stop, look, known.empty() ? std::optional<std::string>{} : like.as);

@@ -48,13 +48,19 @@ RowFinding finding(const Tolerance& tolerance, const std::vector<double>& values
     }
     const bool are_numbers = std::isfinite(o) && std::isfinite(centre);
     const double ratio = are_numbers ? error / (tolerance.of(row, c, o) + slack) : infinity;
-    if (ratio > worst) worst = ratio, f.worst_col = c;
+    if (ratio > worst) {
+      worst = ratio;
+      f.worst_col = c;
+    }
     f.ratio = std::max(f.ratio, ratio);
-    f.shares[at(c)] = ratio, f.suspects += !(ratio <= 1);
+    f.shares[at(c)] = ratio;
+    f.suspects += !(ratio <= 1);
     f.nonfinite += !std::isfinite(o);
     if (!are_numbers) continue;
     const double z = error / std::hypot(tolerance.expected(row, c), slack);
-    f.square += error * error, f.relative += z * z, f.max_abs = std::max(f.max_abs, error);
+    f.square += error * error;
+    f.relative += z * z;
+    f.max_abs = std::max(f.max_abs, error);
   }
   f.row_ratio = std::sqrt(f.relative / tolerance.golden.cols) / std::max(tolerance.row[at(row)], 1e-300);
   return f;
@@ -72,7 +78,10 @@ std::vector<RowFinding> findings(const Tolerance& tolerance, const std::vector<d
 
 double whole_of(const std::vector<RowFinding>& all, int columns) {
   double sum = 0, due = 0;
-  for (const RowFinding& f : all) sum += f.relative, due += f.due;
+  for (const RowFinding& f : all) {
+    sum += f.relative;
+    due += f.due;
+  }
   return std::sqrt(sum / std::max(1.0, static_cast<double>(all.size()) * columns - due));
 }
 
@@ -81,13 +90,20 @@ void sum_up(HeadJudgement& h, const std::vector<RowFinding>& all, const Toleranc
   double square = 0, of_rows = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const RowFinding& f = all[i];
-    h.ratio = std::max(h.ratio, f.ratio), of_rows = std::max(of_rows, f.row_ratio);
+    h.ratio = std::max(h.ratio, f.ratio);
+    of_rows = std::max(of_rows, f.row_ratio);
     h.row_ratio.push_back(f.ratio);
-    h.suspects += f.suspects, h.nonfinite += f.nonfinite, h.due += f.due, square += f.square;
+    h.suspects += f.suspects;
+    h.nonfinite += f.nonfinite;
+    h.due += f.due;
+    square += f.square;
     h.max_abs = std::max(h.max_abs, f.max_abs);
     if (!f.is_bad()) continue;
     h.wrong_rows.push_back(static_cast<int>(i));
-    if (h.first_row < 0) h.first_row = static_cast<int>(i), h.worst_col = f.worst_col;
+    if (h.first_row < 0) {
+      h.first_row = static_cast<int>(i);
+      h.worst_col = f.worst_col;
+    }
     rows[i] = true;
     for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = columns[c] || !(f.shares[c] <= 1) || f.suspects == 0;
   }
@@ -171,8 +187,10 @@ class Judge {
       fitted.elements = h.elements;
       sum_up(fitted, all, tolerance_);
       fitted.as = other.text;
-      fitted.max_abs = h.max_abs, fitted.rms = h.rms;
-      h = std::move(fitted), rows = std::move(all);
+      fitted.max_abs = h.max_abs;
+      fitted.rms = h.rms;
+      h = std::move(fitted);
+      rows = std::move(all);
       return;
     }
   }
@@ -194,7 +212,8 @@ double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedR
     for (int c = 0; c < golden.cols; ++c) {
       const double o = (*output.values)[at(i) * at(golden.cols) + at(c)];
       if (judged.tolerance.is_due(i, c, o, golden(i, c))) continue;
-      before += (o - golden(i, c)) * (o - golden(i, c)), left += (o - row[at(c)]) * (o - row[at(c)]);
+      before += (o - golden(i, c)) * (o - golden(i, c));
+      left += (o - row[at(c)]) * (o - row[at(c)]);
     }
   }
   return before > 0 ? std::sqrt(left / before) : 1;
@@ -266,7 +285,8 @@ struct HeadWithZeros {
       if (!visible_keys(of.problem, row).empty()) continue;
       const std::size_t first = at(row) * columns;
       for (std::size_t i = first; i < first + columns; ++i) {
-        judged.tolerance.golden.values[i] = 0, judged.tolerance.weight.values[i] = 1e-300;
+        judged.tolerance.golden.values[i] = 0;
+        judged.tolerance.weight.values[i] = 1e-300;
         if (std::isnan(values[i])) values[i] = 0;
       }
     }

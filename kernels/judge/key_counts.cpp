@@ -221,7 +221,8 @@ class CountFits {
     double least = 1, most = 1;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       counts.visible[p] = 1 + more[p];
-      least = std::min(least, 1 + more[p]), most = std::max(most, 1 + more[p]);
+      least = std::min(least, 1 + more[p]);
+      most = std::max(most, 1 + more[p]);
     }
     counts.text = "the value of each key is multiplied by a number of its own, " + count_text(least) + " to " +
                   count_text(most) + ", as by the scale of another one";

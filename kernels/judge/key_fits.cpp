@@ -28,7 +28,8 @@ class RunningSums {
     }
     const double m = *std::ranges::max_element(e_);
     sink_ = sink_weight(wrong.right(), m);
-    l_.push_back(0), o_.resize(at(columns_) * (e_.size() + 1));
+    l_.push_back(0);
+    o_.resize(at(columns_) * (e_.size() + 1));
     double* sum = o_.data();
     for (std::size_t j = 0; j < e_.size(); ++j, sum += columns_) {
       e_[j] = std::exp(e_[j] - m);
@@ -47,8 +48,10 @@ class RunningSums {
       std::vector<double> square(at(columns_));
       for (int j = keys.first; j < keys.end; ++j)
         for (int c = 0; c < columns_; ++c) square[at(c)] += std::pow(e_[at(j)] / l(keys) * v_[at(j)][c], 2);
-      for (int c = 0; c < columns_; ++c)
-        out[c] = output(keys, c), slack[c] = wrong_.more_tolerated(row_, c, std::sqrt(square[at(c)]));
+      for (int c = 0; c < columns_; ++c) {
+        out[c] = output(keys, c);
+        slack[c] = wrong_.more_tolerated(row_, c, std::sqrt(square[at(c)]));
+      }
     });
   }
 
@@ -61,7 +64,10 @@ class RunningSums {
       for (int end = std::max(first, lasts.first) + 1; end <= lasts.end; ++end) {
         double distance = 0;
         for (int c = 0; c < columns_ && distance < best; ++c) distance += std::pow(o[c] - output({first, end}, c), 2);
-        if (distance < best) best = distance, found = {first, end};
+        if (distance < best) {
+          best = distance;
+          found = {first, end};
+        }
       }
     return found;
   }
@@ -340,7 +346,8 @@ NamedSlip keys_of_other_heads(const WrongOutput& wrong) {
       if (!sums.fits(found)) continue;
       Tensors t = behind ? own : *other;
       const Tensors& second = behind ? *other : own;
-      t.q = own.q, t.n_k = 2 * own.n_k;
+      t.q = own.q;
+      t.n_k = 2 * own.n_k;
       t.k.insert(t.k.end(), second.k.begin(), second.k.end());
       t.v.insert(t.v.end(), second.v.begin(), second.v.end());
       MistakenKernel kernel = wrong.kernel_of(std::move(t));

@@ -19,7 +19,9 @@ constexpr int smallest_tile = 16;
 class RowSums {
  public:
   explicit RowSums(const WrongOutput& wrong) : tiles_((wrong.head()->shape.n_k + smallest_tile - 1) / smallest_tile) {
-    m_.resize(at(wrong.golden().rows)), l_.resize(m_.size()), top_.resize(m_.size());
+    m_.resize(at(wrong.golden().rows));
+    l_.resize(m_.size());
+    top_.resize(m_.size());
     parallel_for(0, wrong.golden().rows, [&](int row) {
       wrong.check();
       const std::vector<double> s = scores(*wrong.head(), wrong.right(), row);
@@ -31,7 +33,8 @@ class RowSums {
         m = std::max(m, s[at(j)]);
       }
       for (int j = keys.first; j < keys.end; ++j) l += std::exp(s[at(j)] - m);
-      m_[at(row)] = m, l_[at(row)] = l + sink_weight(wrong.right(), m);
+      m_[at(row)] = m;
+      l_[at(row)] = l + sink_weight(wrong.right(), m);
       top_[at(row)] = std::move(top);
     });
   }
@@ -123,7 +126,10 @@ class LoopFits {
           double l[2]{};
           for (std::size_t j = 0; j < of_l.size(); ++j) l[j >= at(boundary)] += of_l[j];
           for (double& own : l) own = own > 0 ? std::pow(own, power - 1) : 1;
-          for (std::size_t j = 0; j < of_l.size(); ++j) of_O[j] *= l[j >= at(boundary)], of_l[j] *= l[j >= at(boundary)];
+          for (std::size_t j = 0; j < of_l.size(); ++j) {
+            of_O[j] *= l[j >= at(boundary)];
+            of_l[j] *= l[j >= at(boundary)];
+          }
         };
         if (NamedSlip slip =
                 wrong_.named(Kind::rescale, "keys before " + std::to_string(boundary) + " and from there on are " + text,

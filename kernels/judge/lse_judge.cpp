@@ -56,7 +56,8 @@ class LseJudge {
     if (significand_bits(claim_.format) > 16) return all;
     const std::vector<double> spread = spread_of(usual);
     const double unit = epsilon(claim_.format) / 2;
-    all.push_back(usual), all.back().as = "its sums add P rounded to " + d;
+    all.push_back(usual);
+    all.back().as = "its sums add P rounded to " + d;
     std::erase_if(all.back().rivals, [](const Rival& r) { return normalises_P(r.method.algorithm); });
     for (Rival& r : all.back().rivals) r.method.precision.sum_rounded_P = true;
     for (std::size_t i = 0; i < spread.size(); ++i) all.back().rows.error[i] += unit * spread[i];
@@ -103,7 +104,9 @@ class LseJudge {
   /// sqrt(sum_j P^2) of each row, from the log-sum-exp of doubled scores.
   std::vector<double> spread_of(const LseForm& form) const {
     Problem doubled = form.problem;
-    doubled.scale = 2 * scale_of(doubled), doubled.softcap *= 2, doubled.alibi *= 2;
+    doubled.scale = 2 * scale_of(doubled);
+    doubled.softcap *= 2;
+    doubled.alibi *= 2;
     doubled.sink.reset();
     std::vector<double> spread = lse_rows(doubled, *form.inputs, claim_.format, stop_, exact, 2).lse;
     for (std::size_t i = 0; i < spread.size(); ++i) {
@@ -137,7 +140,8 @@ class LseJudge {
         const auto i = static_cast<std::size_t>(rows[k]);
         const double off = std::abs(found[k] - form.rows.lse[i]);
         if (!std::isfinite(off) || std::abs(form.rows.lse[i]) > 1e30) continue;  // the row sees only a mask's lowest numbers
-        error.max_abs = std::max(error.max_abs, off), j.kappa = std::max(j.kappa, off / form.rows.error[i]);
+        error.max_abs = std::max(error.max_abs, off);
+        j.kappa = std::max(j.kappa, off / form.rows.error[i]);
       }
       j.family.push_back(error);
     }
@@ -153,7 +157,9 @@ class LseJudge {
   LseJudgement held_to_golden(const LseForm& form, LseJudgement j, LseBase base) const {
     const double unit = unit_of(base);
     const std::size_t count = given_.values.size();
-    j.wrong.resize(count), j.errors.resize(count), j.shares.resize(count);
+    j.wrong.resize(count);
+    j.errors.resize(count);
+    j.shares.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const double x = given_.values[i], golden = form.rows.lse[i], error = std::abs(x - golden * unit);
       double ratio = error / lse_tolerance(margins.element * j.kappa * form.rows.error[i], unit, given_.stored, x);
@@ -163,10 +169,15 @@ class LseJudge {
         ratio = infinity;
       else
         j.max_abs = std::max(j.max_abs, error);
-      j.wrong[i] = !(ratio <= 1), j.suspects += j.wrong[i];
-      j.errors[i] = std::isfinite(error) ? x - golden * unit : std::nan(""), j.shares[i] = ratio;
+      j.wrong[i] = !(ratio <= 1);
+      j.suspects += j.wrong[i];
+      j.errors[i] = std::isfinite(error) ? x - golden * unit : std::nan("");
+      j.shares[i] = ratio;
       if (j.worst_row >= 0 && !(ratio > j.ratio)) continue;
-      j.ratio = ratio, j.worst_row = static_cast<int>(i), j.held = x, j.expected = golden * unit;
+      j.ratio = ratio;
+      j.worst_row = static_cast<int>(i);
+      j.held = x;
+      j.expected = golden * unit;
     }
     j.rounded = j.suspects == 0;
     j.where = error_places(j.wrong, {true});
@@ -191,7 +202,9 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   Method method{.algorithm = Algorithm::flash2};
   method.precision[Step::S] = stored;
   Job<double> j = job(problem, method, format, Operands<double>{});
-  j.q = inputs.q.data(), j.k = inputs.k.data(), j.v = inputs.v.data();
+  j.q = inputs.q.data();
+  j.k = inputs.k.data();
+  j.v = inputs.v.data();
   j.mask_tensor.factor = mask_factor;
   const std::vector<int> rows = numbers(problem.n);
   RowStates<double> states;

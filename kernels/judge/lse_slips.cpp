@@ -36,10 +36,15 @@ class PrefixSums final : public Recorder<double> {
       : tiles_(at(tile_count(key_count(p), tile))), lse_(tiles_ * at(p.n), -infinity), max_(lse_) {
     const Method method{.algorithm = Algorithm::flash2, .block_k = tile};
     Job<double> j = job(p, method, format, Operands<double>{});
-    j.q = t.q.data(), j.k = t.k.data(), j.v = t.v.data();
+    j.q = t.q.data();
+    j.k = t.k.data();
+    j.v = t.v.data();
     run(j, numbers(p.n), this, stop);
     for (std::size_t i = 0; i < lse_.size(); ++i)
-      if (i % tiles_ > 0 && lse_[i] == -infinity) lse_[i] = lse_[i - 1], max_[i] = max_[i - 1];
+      if (i % tiles_ > 0 && lse_[i] == -infinity) {
+        lse_[i] = lse_[i - 1];
+        max_[i] = max_[i - 1];
+      }
   }
   int kept_lane(const RowBlock&) const override { return -1; }
   void tile(const RowBlock& block, const TileView<double>& view) override {
@@ -97,7 +102,8 @@ class LseSlips {
     }
     const double with_place = ratio + (elsewhere ? 0.5 : 0);
     if (ratio > 1 || with_place >= best_ratio_) return;
-    best_ratio_ = with_place, best_ = {kind, text + (elsewhere ? " " + judged_.where : ""), base};
+    best_ratio_ = with_place;
+    best_ = {kind, text + (elsewhere ? " " + judged_.where : ""), base};
   }
   /// Tries both bases, since the base of a wrong log-sum-exp is only a guess.
   void try_natural(const char* kind, const std::string& text, const Numbers& natural, const Numbers& error) {
@@ -150,8 +156,10 @@ class LseSlips {
     try_formula("max", "the max is left out: it is ln l", [&](std::size_t i) { return log_l(i); });
     try_formula("max", "it is the max alone, without ln l", [&](std::size_t i) { return right_.max[i]; });
     Numbers with_l(right_.lse.size()), error = right_.error;
-    for (std::size_t i = 0; i < with_l.size(); ++i)
-      with_l[i] = right_.max[i] + std::exp(log_l(i)), error[i] *= std::exp(log_l(i));
+    for (std::size_t i = 0; i < with_l.size(); ++i) {
+      with_l[i] = right_.max[i] + std::exp(log_l(i));
+      error[i] *= std::exp(log_l(i));
+    }
     try_natural("max", "l is added to the max instead of ln l", with_l, error);
     try_formula("mean", "its sum is divided by the number of keys", [&](std::size_t i) {
       const Keys keys = visible_keys(given_.problem, static_cast<int>(i));

@@ -56,7 +56,8 @@ class NonfinitePlaces {
         ratio_ = std::max(ratio_, ratio);
         if (!(ratio <= 1)) return false;
       } else if (std::isnan(o)) {
-        leaks = true, by_v = by_v && hides(of_v_[at(c)], row);
+        leaks = true;
+        by_v = by_v && hides(of_v_[at(c)], row);
       } else if (std::isfinite(o)) {
         lost = true;
       } else {
@@ -80,7 +81,9 @@ class NonfinitePlaces {
     bool any = false;
     for (const Odd& x : keys) {
       if (sees_key(problem_, row, x.key)) continue;
-      any = true, has_nan_ = has_nan_ || x.is_nan, hidden_.insert(x.key);
+      any = true;
+      has_nan_ = has_nan_ || x.is_nan;
+      hidden_.insert(x.key);
     }
     return any;
   }

@@ -52,7 +52,9 @@ RowPrefix nearest_prefix(const Result& r) {
       double square = 0;
       for (int c = 0; c < columns; ++c) square += std::pow(sum[at(c)] / l - output[c], 2);
       if (square < least) {
-        least = square, nearest.tiles = j / tile, nearest.output = sum;
+        least = square;
+        nearest.tiles = j / tile;
+        nearest.output = sum;
         for (double& x : nearest.output) x /= l;
       }
     }

@@ -29,7 +29,8 @@ NamedSlip unwritten(const WrongOutput& wrong) {
     for (int c = 0; c < wrong.golden().cols; ++c) {
       const double o = wrong.output(row)[c];
       if (!wrong.is_wrong(row, c)) continue;
-      zero = zero && o == 0, nan = nan && std::isnan(o);
+      zero = zero && o == 0;
+      nan = nan && std::isnan(o);
       stray = stray || !std::isfinite(o);
     }
   const std::string where = wrong.found().where == "everywhere" ? "" : " " + wrong.found().where;
@@ -78,7 +79,10 @@ Source nearest(const GoldenHeads& golden, const double* x, int columns) {
     for (int r = 0; r < golden.rows; ++r) {
       double distance = 0;
       for (int c = 0; c < columns && distance < best; ++c) distance += std::pow(x[c] - one[at(r) * at(columns) + at(c)], 2);
-      if (distance < best) best = distance, found = {head, r};
+      if (distance < best) {
+        best = distance;
+        found = {head, r};
+      }
     }
   return found;
 }
@@ -94,8 +98,10 @@ std::string moved_rows_text(const std::map<int, Source>& from, int own) {
     auto end = std::next(row);
     int last = row->first;
     while (end != from.end() && end->first == last + 1 && end->second.head == row->second.head &&
-           end->first - row->first == end->second.row - row->second.row)
-      last = end->first, ++end;
+           end->first - row->first == end->second.row - row->second.row) {
+      last = end->first;
+      ++end;
+    }
     runs.push_back(rows_of_head(row->first, last, own, own) + (row->first == last ? " holds " : " hold ") +
                    rows_of_head(row->second.row, row->second.row + last - row->first, row->second.head, own));
     row = end;

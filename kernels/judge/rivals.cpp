@@ -47,7 +47,8 @@ std::vector<Rival> with_fp32_softmax(const Format& format) {
   all.push_back({"hw with a stale max (FlashAttention-4)", scheduled(named("hw", Algorithm::flash4), schedules[0])});
   all.back().method.tau = usual_tau(format);
   all.push_back({"hw over 4 splits", scheduled(named("hw", Algorithm::split_kv), schedules[2])});
-  all.back().method.splits = 4, all.back().method.reverse_keys = false;
+  all.back().method.splits = 4;
+  all.back().method.reverse_keys = false;
   Method paired = named("base_hw", Algorithm::three_pass);
   all.push_back({"base_hw", paired});
   paired.order = SumOrder::pairwise;

@@ -33,7 +33,8 @@ void rotate(std::vector<double>& x, int d, const Rotary& kind, const Position& p
       double& a = x[at(i * d + (kind.interleaved ? 2 * p : p))];
       double& b = x[at(i * d + (kind.interleaved ? 2 * p + 1 : p + half))];
       const double before = a;
-      a = before * cosine - b * sine, b = b * cosine + before * sine;
+      a = before * cosine - b * sine;
+      b = b * cosine + before * sine;
     }
 }
 
@@ -77,11 +78,13 @@ NamedSlip rotary_fit(const WrongOutput& wrong) {
     for (const bool interleaved : {false, true}) {
       const Rotary right{base, interleaved};
       Tensors back = own;
-      rotate(back.q, own.d, right, of_query, true), rotate(back.k, own.d, right, of_key, true);
+      rotate(back.q, own.d, right, of_query, true);
+      rotate(back.k, own.d, right, of_key, true);
       for (const OtherRotation& other : other_rotations(right, own.d)) {
         wrong.check();
         std::vector<double> q = back.q, k = back.k;
-        other.apply(q, of_query), other.apply(k, of_key);
+        other.apply(q, of_query);
+        other.apply(k, of_key);
         const MistakenKernel of_k = wrong.kernel_with(&Tensors::k, std::move(k));
         const MistakenKernel of_q = wrong.kernel_with(&Tensors::q, q);
         MistakenKernel of_both = of_k;

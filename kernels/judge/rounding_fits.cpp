@@ -136,13 +136,16 @@ void add_distances(const WrongOutput& wrong, int tile, int row, std::array<doubl
       const std::size_t place = (at(static_cast<int>(std::ceil(bounds * P))) - 1) * columns;
       for (std::size_t c = 0; c < columns; ++c) {
         const double v = later * head.v[at(j) * columns + c];
-        of_P[place + c] += P * v, of_1[place + c] += v, beyond[c] += v;
+        of_P[place + c] += P * v;
+        of_1[place + c] += v;
+        beyond[c] += v;
       }
     }
   }
   for (std::size_t i = 0; i < bounds; ++i)  // the bound (i + 1) / 64
     for (std::size_t c = 0; c < columns; ++c) {
-      below[c] += of_P[i * columns + c], beyond[c] -= of_1[i * columns + c];
+      below[c] += of_P[i * columns + c];
+      beyond[c] -= of_1[i * columns + c];
       square[i] += std::pow(wrong.output(row)[c] - (below[c] + static_cast<double>(i + 1) / bounds * beyond[c]) / l, 2);
     }
 }

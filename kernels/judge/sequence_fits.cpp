@@ -23,14 +23,16 @@ Tensors with_tokens(const WrongOutput& wrong, const StoredKeys& stored, const st
       to.insert(to.end(), first, first + columns);
     }
   };
-  take(t.k, all.k, of_k, t.d), take(t.v, all.v, of_v, t.d_v);
+  take(t.k, all.k, of_k, t.d);
+  take(t.v, all.v, of_v, t.d_v);
   return t;
 }
 
 /// Rows of another sequence, whose last query is aligned with its last key.
 RoundedRow rows_seen(const WrongOutput& wrong, const StoredKeys& stored, const RowsOfSequence& rows) {
   Problem problem = wrong.problem();
-  problem.n = rows.queries, problem.n_k = static_cast<int>(rows.keys.size());
+  problem.n = rows.queries;
+  problem.n_k = static_cast<int>(rows.keys.size());
   Tensors seen = with_tokens(wrong, stored, rows.keys, rows.values.empty() ? rows.keys : rows.values);
   if (rows.q) seen.q = *rows.q;
   MistakenKernel kernel = wrong.kernel_of(std::move(seen));
@@ -130,7 +132,8 @@ class PageChanges {
       const Keys page = keys_of(x.page);
       for (int j = std::max(page.first, visible_.first); j < std::min(page.end, visible_.end); ++j) {
         const int own = stored_.own[at(j)], other = token(x.stored, j);
-        add(own, own, -1, l, o), add(parts.k ? other : own, parts.v ? other : own, 1, l, o);
+        add(own, own, -1, l, o);
+        add(parts.k ? other : own, parts.v ? other : own, 1, l, o);
       }
     }
     return wrong_.may_be(row_, o, l);

@@ -40,12 +40,14 @@ class RivalRuns {
     const std::vector<Rival> all = rivals_of(claim_, problem_);
     double work = 3;
     for (const Rival& rival : all) work += static_cast<double>(rows_of(rival).size()) / problem_.n;
-    stop_.set_row_work(1), stop_.expect(work * problem_.n);
+    stop_.set_row_work(1);
+    stop_.expect(work * problem_.n);
     find_golden();
     find_nonfinite();
     find_expectations();
     find_weights();
-    largest_ = found_.at_first_sight, row_.assign(rows_.size(), 1);
+    largest_ = found_.at_first_sight;
+    row_.assign(rows_.size(), 1);
     for (const bool sampled : {false, true})
       for (const Rival& rival : all)
         if (is_slow(rival, claim_) == sampled) measure(rival);
@@ -106,13 +108,16 @@ class RivalRuns {
     alone.sink.reset();
     run(job(alone, method, claim_.format, x_), rows_, nullptr, stop_, &once);
     Problem doubled = alone;
-    doubled.scale = 2 * scale_of(problem_), doubled.softcap *= 2, doubled.alibi *= 2;
+    doubled.scale = 2 * scale_of(problem_);
+    doubled.softcap *= 2;
+    doubled.alibi *= 2;
     const double found_largest = largest_finite(inputs_.v), largest = found_largest > 0 ? found_largest : 1;
     std::vector<T> squares(x_.v.size());
     for (std::size_t i = 0; i < squares.size(); ++i) squares[i] = static_cast<T>(square(inputs_.v[i] / largest));
     Job<T> with_squares = job(doubled, method, claim_.format, x_);
     with_squares.mask_tensor.factor = 2;
-    with_squares.v = squares.data(), with_squares.ranges.v = range_of<T>(squares, 52, stop_);
+    with_squares.v = squares.data();
+    with_squares.ranges.v = range_of<T>(squares, 52, stop_);
     found_.weight = run(with_squares, rows_, nullptr, stop_, &twice);
     for (int i = 0; i < problem_.n; ++i) {
       const double m = once.m[at(i)], l = once.l[at(i)], l_twice = twice.l[at(i)];
@@ -153,16 +158,22 @@ class RivalRuns {
         const double stored = std::abs(found_.as_stored(i, c, y) - found_.golden(i, c)), z = stored / found_.expected(i, c);
         ratios[k] = std::max(ratios[k], error / found_.weight(i, c));
         most[k] = std::max(most[k], stored);
-        square[k] += stored * stored, relative += z * z;
+        square[k] += stored * stored;
+        relative += z * z;
       }
       roots[k] = std::sqrt(relative / std::max(1, counts[k]));
     });
     double squares = 0, relative = 0, count = 0, with_numbers = 0;
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      squares += square[k], relative += roots[k] * roots[k], count += counts[k], with_numbers += counts[k] > 0;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      squares += square[k];
+      relative += roots[k] * roots[k];
+      count += counts[k];
+      with_numbers += counts[k] > 0;
+    }
     found_.family.push_back({rival.name, *std::ranges::max_element(most), std::sqrt(squares / std::max(1.0, count)),
                              std::sqrt(relative / std::max(1.0, with_numbers))});
-    take(rows, ratios, largest_), take(rows, roots, row_);
+    take(rows, ratios, largest_);
+    take(rows, roots, row_);
   }
 
   /// Raises the bounds of these rows to `of_rows`, and the bounds of all other rows by the growth that nine of ten of these
@@ -174,7 +185,8 @@ class RivalRuns {
       if (!has_number_[at(rows[k])]) continue;
       double& bound = bounds[at(rows[k])];
       growth.push_back(std::max(1.0, of_rows[k] / bound));
-      bound = std::max(bound, of_rows[k]), seen[at(rows[k])] = true;
+      bound = std::max(bound, of_rows[k]);
+      seen[at(rows[k])] = true;
     }
     const double usual = usual_of(std::move(growth));
     for (std::size_t i = 0; i < bounds.size(); ++i)
@@ -228,7 +240,8 @@ void add_family(std::vector<RivalError>& all, const std::vector<RivalError>& mor
       all.push_back(r);
       continue;
     }
-    known->max_abs = std::max(known->max_abs, r.max_abs), known->rms = std::max(known->rms, r.rms);
+    known->max_abs = std::max(known->max_abs, r.max_abs);
+    known->rms = std::max(known->rms, r.rms);
     known->whole = std::max(known->whole, r.whole);
   }
 }

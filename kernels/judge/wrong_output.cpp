@@ -46,7 +46,10 @@ std::string rows_text(const std::vector<int>& rows) {
   if (5 * count >= 4 * span) return run_text("row", rows.front(), rows.back());
   for (int period = 16; period <= 256; period *= 2) {
     int first = period, last = -1;
-    for (const int row : rows) first = std::min(first, row % period), last = std::max(last, row % period);
+    for (const int row : rows) {
+      first = std::min(first, row % period);
+      last = std::max(last, row % period);
+    }
     if (2 * (last - first + 1) <= period && rows.back() - rows.front() >= period)
       return run_text("row", first, last) + " of every " + std::to_string(period);
   }
@@ -123,7 +126,9 @@ bool WrongOutput::may_be(int row, const std::vector<double>& o, double l) const 
   double far = 0, size = 0, effect = 0;
   for (int c = 0; c < golden().cols; ++c) {
     const double y = output(row)[c], right = golden_row(row)[c], x = o[at(c)] / l;
-    far += square(y - x), size += square(y - right), effect += square(x - right);
+    far += square(y - x);
+    size += square(y - right);
+    effect += square(x - right);
   }
   return effect > 0 && far < 0.04 * size;
 }
@@ -145,7 +150,10 @@ RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
     for (std::size_t j = 0; j < w.of_O.size(); ++j) {
       const double P = w.of_O[j] / l, *v = kernel.head->v.data() + j * at(columns);
       if (P == 0) continue;
-      for (int c = 0; c < columns; ++c) out[c] += P * v[c], square[at(c)] += P * P * v[c] * v[c];
+      for (int c = 0; c < columns; ++c) {
+        out[c] += P * v[c];
+        square[at(c)] += P * P * v[c] * v[c];
+      }
     }
     if (!slack) return;
     for (int c = 0; c < columns; ++c) {
@@ -170,7 +178,9 @@ bool WrongOutput::leaves_little(const Matrix& expected) const {
     for (int c = 0; c < golden().cols; ++c) {
       const double o = output(row)[c], x = expected(row, c);
       if (!std::isfinite(o) || !std::isfinite(x)) continue;
-      square += o * o, error += std::pow(o - golden_row(row)[c], 2), left += std::pow(o - x, 2);
+      square += o * o;
+      error += std::pow(o - golden_row(row)[c], 2);
+      left += std::pow(o - x, 2);
     }
   return 16 * left <= square && least_drop * least_drop * left <= error;
 }

@@ -174,8 +174,13 @@ class ModelWork {
     const LogitComparison all = compared_logits(runs, pairs, q_.tokens, model_.architecture.vocabulary, stop_, keep);
     const std::vector<RunMeasures>& found = all.measures;
     answer_.exact_nll = all.nll[0];
-    answer_.a = found[0], answer_.b = found[1], answer_.a_b = found[2];
-    if (q_.yardsticks) answer_.bf16 = found[3], answer_.order = found[4];
+    answer_.a = found[0];
+    answer_.b = found[1];
+    answer_.a_b = found[2];
+    if (q_.yardsticks) {
+      answer_.bf16 = found[3];
+      answer_.order = found[4];
+    }
     for (std::size_t run = 0; run < answer_.tokens.size(); ++run) answer_.tokens[run].logp = all.logp[run];
     exact_logp_ = all.logp[0];
     answer_.dlogp_a = all.logp[1];
@@ -338,7 +343,8 @@ LanguageModel one_layer(Architecture a) {
     for (float& x : w.values) x = static_cast<float>((seed = seed * 1664525U + 1013904223U) >> 21U) * 0x1p-15F - 0x1p-5F;
     return w;
   };
-  a.layers = 1, a.vocabulary = 1;
+  a.layers = 1;
+  a.vocabulary = 1;
   LanguageModel model{.architecture = a,
                       .embedding = matrix(1, a.width),
                       .layers = std::vector<LayerWeights>(1),
@@ -420,7 +426,10 @@ std::array<double, 4> expected_seconds(ModelQuestion q, const Options& options) 
   const LanguageModel& model = *q.model;
   const LanguageModel shape = model.layers.empty() ? one_layer(model.architecture) : LanguageModel{};
   ModelQuestion timed = q;
-  if (model.layers.empty()) timed.model = &shape, timed.tokens.assign(q.tokens.size(), 0);
+  if (model.layers.empty()) {
+    timed.model = &shape;
+    timed.tokens.assign(q.tokens.size(), 0);
+  }
   const LayerCosts costs = on_threads(options.threads, [&] {
     const StopToken stop(options);
     return costs_of(timed, model.architecture.vocabulary, stop);

@@ -121,8 +121,13 @@ void block_product(const MatrixProduct<float>& p, const BlockSum& sum, const Pro
   auto* const exponents = reinterpret_cast<std::int16_t*>(c + rows * columns);
   Panel<float>(p, part, packed).pack(0, p.k);
   KeysProduct<float> product;
-  product.a = p.a + part.first_row * p.a_row, product.m_stride = p.a_row, product.k_stride = 1;
-  product.b = packed, product.c = c, product.m = rows, product.depth = p.k;
+  product.a = p.a + part.first_row * p.a_row;
+  product.m_stride = p.a_row;
+  product.k_stride = 1;
+  product.b = packed;
+  product.c = c;
+  product.m = rows;
+  product.depth = p.k;
   accumulated_product(BlockProduct<KeysProduct<float>>{
       .p = product, .sum = sum, .exponents_a = exponents + p.k * columns, .exponents_b = exponents});
   rounding(p.rounding, [&](auto rounder) {
@@ -161,7 +166,10 @@ ModelLanes<T> lanes() {
                   .online_sum = online_sum<T>,
                   .log_probability = log_probability<T>,
                   .widened = widened_weights<T>};
-  if constexpr (std::is_same_v<T, float>) x.block_product = block_product, x.block_scratch = block_scratch;
+  if constexpr (std::is_same_v<T, float>) {
+    x.block_product = block_product;
+    x.block_scratch = block_scratch;
+  }
   return x;
 }
 

@@ -129,10 +129,17 @@ template <class T>
 void ModelRun<T>::project_slice(const T* w, const WeightMatrix& shape, int first, int count, const T* x, int rows,
                                 const RounderPlan<T>& rounding, std::vector<T>& y) {
   MatrixProduct<T> p;
-  p.a = x, p.a_row = shape.cols, p.a_col = 1;
-  p.b = w, p.b_row = 1, p.b_col = shape.cols;
-  p.c = y.data() + first, p.c_row = shape.rows;
-  p.m = rows, p.n = count, p.k = shape.cols;
+  p.a = x;
+  p.a_row = shape.cols;
+  p.a_col = 1;
+  p.b = w;
+  p.b_row = 1;
+  p.b_col = shape.cols;
+  p.c = y.data() + first;
+  p.c_row = shape.rows;
+  p.m = rows;
+  p.n = count;
+  p.k = shape.cols;
   if (around_.sum_pieces > 1) p.piece = (p.k + around_.sum_pieces - 1) / around_.sum_pieces;
   p.rounding = rounding;
   const int columns = lanes_.panel_columns, height = std::min(40 * lanes_.block_rows, rows);
@@ -229,7 +236,10 @@ LayerHeads<T> ModelRun<T>::heads(int l, const std::vector<T>& x) {
   normed(LayerTensor::k_norm, h.k, a_.kv_heads, ModelTensor::k_norm);
   turn(h.q, a_.heads);
   turn(h.k, a_.kv_heads);
-  if (tap) tap(ModelTensor::q_rope, l, h.q), tap(ModelTensor::k_rope, l, h.k);
+  if (tap) {
+    tap(ModelTensor::q_rope, l, h.q);
+    tap(ModelTensor::k_rope, l, h.k);
+  }
   return h;
 }
 

@@ -49,8 +49,12 @@ double yarn_factor(const Rope& r) {
 void scale_as_yarn(const Rope& r, int head_dim, std::vector<double>& f) {
   double low = pair_of_turns(r.beta_fast, head_dim, r.theta, r.original_length);
   double high = pair_of_turns(r.beta_slow, head_dim, r.theta, r.original_length);
-  if (r.truncates) low = std::floor(low), high = std::ceil(high);
-  low = std::max(low, 0.0), high = std::min(high, head_dim - 1.0);
+  if (r.truncates) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, head_dim - 1.0);
   if (low == high) high += 0.001;
   for (std::size_t i = 0; i < f.size(); ++i) {
     const double plain = 1 - std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);

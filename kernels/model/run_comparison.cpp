@@ -38,9 +38,11 @@ std::vector<ModelProgram> programs_of(const RunQuestion& q) {
   golden.around.pairs = q.around.pairs;
   ModelProgram eager = expected, fused = expected;
   const double unit = precise ? 0x1p-52 : 0x1p-23;
-  eager.around.sum_pieces = 8, eager.architecture = with_frequencies(a, 1 + unit);
+  eager.around.sum_pieces = 8;
+  eager.architecture = with_frequencies(a, 1 + unit);
   eager.heads = policy("base_eager").method();
-  fused.around.sum_pieces = 3, fused.architecture = with_frequencies(a, 1 - unit);
+  fused.around.sum_pieces = 3;
+  fused.architecture = with_frequencies(a, 1 - unit);
   fused.heads = policy("hw").method();
   return {golden, expected, eager, fused};
 }
@@ -181,7 +183,11 @@ class RunJudge {
       Judged judged = judge(head_of(layer, h, all, x.captured), head_options());
       const double own = judged.head.ratio;
       if (!judged.head.rounded) heads += (wrong++ > 0 ? ", " : "") + std::to_string(h);
-      if (own > ratio || h == 0) ratio = own, worst = h, of_worst = std::move(judged);
+      if (own > ratio || h == 0) {
+        ratio = own;
+        worst = h;
+        of_worst = std::move(judged);
+      }
     }
     if (wrong == 0) ratio = std::min(ratio, 1.0);
     add({ModelTensor::attention, layer, wrong > 0 ? std::max(ratio, 1.0000001) : ratio,
@@ -231,7 +237,10 @@ class RunJudge {
     for (const RunChange& change : changes) {
       stop_.check();
       RunTolerance::Found fit = fit_of(replayed(change, t, step));
-      if (best == nullptr || fit.whole < least.whole) best = &change, least = std::move(fit);
+      if (best == nullptr || fit.whole < least.whole) {
+        best = &change;
+        least = std::move(fit);
+      }
     }
     found_.explained = best != nullptr && least.ratio <= 1;
     if (found_.explained) return best->text;

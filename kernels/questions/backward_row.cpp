@@ -33,7 +33,9 @@ Experiment experiment_of(const BackwardRowQuestion& x, const std::vector<double>
     add_unit_row(t.v, x.values[j], j, n);
   }
   Experiment e;
-  e.problem.n = t.n, e.problem.n_k = t.n_k, e.problem.d = e.problem.d_v = columns;
+  e.problem.n = t.n;
+  e.problem.n_k = t.n_k;
+  e.problem.d = e.problem.d_v = columns;
   e.problem.scale = x.scale;
   e.problem.input.kind = InputKind::tensors;
   e.problem.input.digest = digest(Matrix{t.n_k, columns, t.k}) ^ ~digest(Matrix{t.n_k, columns, t.v});

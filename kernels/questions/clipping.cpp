@@ -30,7 +30,8 @@ void count_rows(const std::vector<int>& rows, Clipping& c, const StopSign& stop)
         saturated += plan.rounds() && from * job.P.factor > plan.largest && !(P < plan.beyond);  // a format may overflow to NaN
       }
       const std::size_t place = at(tile.tile) * rows.size() + row;
-      c.saturated[place] = held(saturated), c.underflowed[place] = held(underflowed);
+      c.saturated[place] = held(saturated);
+      c.underflowed[place] = held(underflowed);
     }
   });
 }

@@ -62,7 +62,8 @@ class GradientTracer {
   GradientSteps steps(PartialBackward& pass, const GradMethod& grad) const {
     GradientSteps found;
     const QueryRun query = pass.of_query(query_);
-    found.lse = query.pairs.lse[0], found.delta = query.pairs.delta[0];
+    found.lse = query.pairs.lse[0];
+    found.delta = query.pairs.delta[0];
     const int keys = key_count(problem_);
     std::vector<double> dq(static_cast<std::size_t>(problem_.d));
     for (const QueryTileSums& sums : query.tiles)

@@ -55,7 +55,10 @@ class Scores {
   }
   double of(double product, int row, int key, double& t) const {
     double s = scaled(product);
-    if (v_.softcap != 0) t = std::tanh(s / v_.softcap), s = v_.softcap * t;
+    if (v_.softcap != 0) {
+      t = std::tanh(s / v_.softcap);
+      s = v_.softcap * t;
+    }
     if (v_.alibi != 0) {
       s -= v_.alibi * std::abs(static_cast<double>(row) + v_.diagonal - key);
       if (v_.stored.biased) s = round(*v_.stored.biased, s);
@@ -149,7 +152,8 @@ class Pass {
     double sum = x_.d_lse.empty() ? 0 : -x_.d_lse[at(row)], spread = 0;
     for (int j = keys.first; j < keys.end; ++j) {
       const double p = pair_of(v_, scores_, row, j, s[at(j)], 0, 0).p, x = p * dp[at(j)];
-      sum += x, spread += (square(relative) + square(of_D_)) * square(x);
+      sum += x;
+      spread += (square(relative) + square(of_D_)) * square(x);
       spread += square(p * of_sums * x_.d_o_length[at(row)] * x_.v_length[at(j)]);
     }
     return {sum, std::sqrt(spread + (keys.end - keys.first) * square(of_sums * sum))};
@@ -182,10 +186,13 @@ class Pass {
       const double dq = v_.dq_count ? v_.dq_count(row, j) : 1, dk = v_.dk_count ? v_.dk_count(row, j) : 1,
                    dv = v_.dv_count ? v_.dv_count(row, j) : 1;
       const double in_P = v_.products ? round(*v_.products, x.p) : x.p, in_dS = v_.products ? round(*v_.products, x.ds) : x.ds;
-      p[key] = dv * in_P, ds[key] = dk * in_dS;
+      p[key] = dv * in_P;
+      ds[key] = dk * in_dS;
       p_error[key] = square(dv) * (square(relative * x.p) + square(step * x.p) + square(least_));
       ds_error[key] = square(dk) * (error + square(x.p * x.f * delta_error));
-      of_dq[key] = dq * in_dS, s[key] = square(dq) * error, of_delta[key] = dq * x.p * x.f;
+      of_dq[key] = dq * in_dS;
+      s[key] = square(dq) * error;
+      of_delta[key] = dq * x.p * x.f;
     }
     std::vector<double> along(at(shape_.d));
     double *const out = row_of(out_.dq.values, row, shape_.d), *const spread = row_of(out_.dq_error.values, row, shape_.d);
@@ -208,7 +215,10 @@ class Pass {
       int first = rows, end = 0;
       for (int i = 0; i < rows; ++i) {
         factor[at(i)] = pairs[at(i) * at(shape_.n_k) + at(key)];
-        if (factor[at(i)] != 0) first = std::min(first, i), end = i + 1;
+        if (factor[at(i)] != 0) {
+          first = std::min(first, i);
+          end = i + 1;
+        }
       }
       if (first < end)
         add_rows(row_of(x, first_row + first, columns), factor.data() + first, end - first, columns, columns,
@@ -262,10 +272,15 @@ GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::
                                    std::vector<double> d_lse) {
   const Tensors& t = *tensors;
   GradientOperands x{.tensors = tensors, .d_o = d_o, .d_lse = std::move(d_lse)};
-  x.k_columns = by_columns(t.k, t.n_k, t.d), x.v_columns = by_columns(t.v, t.n_k, t.d_v);
-  x.q_squares = squares_of(t.q), x.k_squares = squares_of(t.k), x.d_o_squares = squares_of(*d_o);
-  x.q_length = row_lengths(t.q, t.d), x.k_length = row_lengths(t.k, t.d);
-  x.v_length = row_lengths(t.v, t.d_v), x.d_o_length = row_lengths(*d_o, t.d_v);
+  x.k_columns = by_columns(t.k, t.n_k, t.d);
+  x.v_columns = by_columns(t.v, t.n_k, t.d_v);
+  x.q_squares = squares_of(t.q);
+  x.k_squares = squares_of(t.k);
+  x.d_o_squares = squares_of(*d_o);
+  x.q_length = row_lengths(t.q, t.d);
+  x.k_length = row_lengths(t.k, t.d);
+  x.v_length = row_lengths(t.v, t.d_v);
+  x.d_o_length = row_lengths(*d_o, t.d_v);
   return x;
 }
 
@@ -295,10 +310,16 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)] = scores.of(s[at(j)], i, j, t));
     if (mask_view(problem).terms != nullptr && m < -0x1p24) r.lowest[at(i)] = m;
     if (problem.sink) l = std::exp(*problem.sink - m);
-    for (int j = keys.first; j < keys.end; ++j) l += s[at(j)] = scores.weight(s[at(j)], m), squares += square(s[at(j)]);
+    for (int j = keys.first; j < keys.end; ++j) {
+      l += s[at(j)] = scores.weight(s[at(j)], m);
+      squares += square(s[at(j)]);
+    }
     const StoredSum sum = scores.sum(l, squares);
     l = sum.l;
-    for (int j = keys.first; j < keys.end; ++j) s[at(j)] /= l, spread += square(s[at(j)] * x.v_length[at(j)]);
+    for (int j = keys.first; j < keys.end; ++j) {
+      s[at(j)] /= l;
+      spread += square(s[at(j)] * x.v_length[at(j)]);
+    }
     double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
              o);
@@ -306,10 +327,12 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     double delta = 0, stored = 0, length = 0;
     for (int c = 0; c < shape.d_v; ++c) {
       const double d_o = row_of(*x.d_o, i, shape.d_v)[c];
-      delta += d_o * o[c], length += square(o[c]);
+      delta += d_o * o[c];
+      length += square(o[c]);
       stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
     }
-    r.max[at(i)] = m - r.lowest[at(i)], r.lse[at(i)] = r.max[at(i)] + std::log(l),
+    r.max[at(i)] = m - r.lowest[at(i)];
+    r.lse[at(i)] = r.max[at(i)] + std::log(l);
     r.relative[at(i)] = of_P + of_sums * (4 + score) + sum.step;
     r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
     r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
@@ -350,7 +373,8 @@ PairNumbers pairs_of(const GradientOperands& x, const GradientVariant& v, int fi
     for (int c = 0; c < shape.d; ++c) s += row_of(x.tensors->q, row, shape.d)[c] * row_of(x.tensors->k, key, shape.d)[c];
     for (int c = 0; c < shape.d_v; ++c) dp += row_of(*x.d_o, row, shape.d_v)[c] * row_of(x.tensors->v, key, shape.d_v)[c];
     const Pair pair = pair_of(v, scores, row, key, s, dp, v.delta[at(row)]);
-    numbers.p[at(other)] = pair.p, numbers.ds[at(other)] = pair.ds;
+    numbers.p[at(other)] = pair.p;
+    numbers.ds[at(other)] = pair.ds;
   }
   return numbers;
 }

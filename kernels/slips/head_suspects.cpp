@@ -66,7 +66,10 @@ class HeadSuspects {
       VariantHead mixed = *own();
       if (const SharedHead other = head_of(head)) {
         if (q) mixed.q = other->q;
-        if (k) mixed.k_columns = other->k_columns, mixed.k_length = other->k_length;
+        if (k) {
+          mixed.k_columns = other->k_columns;
+          mixed.k_length = other->k_length;
+        }
         if (v) mixed.v = other->v;
       }
       return std::make_shared<const VariantHead>(std::move(mixed));

@@ -21,13 +21,17 @@ BadRows bad_rows_of(const OutputErrors& errors) {
   BadRows bad{.first = o.rows};
   for (int i = o.rows - 1; i >= 0; --i) {
     double worst = 0, size = 0;
-    for (int c = 0; c < o.cols; ++c)
-      worst = std::max(worst, errors.is_bad(i, c) ? infinity : errors.error_at(i, c)),
+    for (int c = 0; c < o.cols; ++c) {
+      worst = std::max(worst, errors.is_bad(i, c) ? infinity : errors.error_at(i, c));
       size = std::isnan(o(i, c)) ? infinity : std::max(size, std::abs(o(i, c)));
-    if (worst == infinity)
-      bad.first = i, ++bad.count, bad.zero = bad.zero && size == 0;
-    else
+    }
+    if (worst == infinity) {
+      bad.first = i;
+      ++bad.count;
+      bad.zero = bad.zero && size == 0;
+    } else {
       bad.good = std::max(bad.good, worst);
+    }
   }
   return bad;
 }
@@ -68,7 +72,8 @@ std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, 
     product = std::max(product, std::abs(x));
     x *= right.scale;
     if (right.softcap != 0) {
-      least = std::min(least, x / right.softcap), most = std::max(most, x / right.softcap);
+      least = std::min(least, x / right.softcap);
+      most = std::max(most, x / right.softcap);
       x = right.softcap * std::tanh(x / right.softcap);
     }
     score = std::max(score, x);

@@ -77,7 +77,8 @@ void add_kinds(SuspectList& list) {
   if (other.right > 0) add_mask(list, "a window that is one key too short behind the query", other);
   other.right = right.right + 1;
   add_mask(list, "a window that is one key too long behind the query", other);
-  other.window = right.right + 1, other.right = right.window - 1;
+  other.window = right.right + 1;
+  other.right = right.window - 1;
   if (other.right != right.right) add_mask(list, "a window with its two sides exchanged", other);
 }
 

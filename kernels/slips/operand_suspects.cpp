@@ -123,7 +123,9 @@ void add_padded_columns(SuspectList& list) {
                    }
                  return y;
                };
-               t.q = padded(inputs->q, t.n), t.k = padded(inputs->k, t.n_k), t.d = width;
+               t.q = padded(inputs->q, t.n);
+               t.k = padded(inputs->k, t.n_k);
+               t.d = width;
                return std::make_shared<const VariantHead>(variant_head(std::move(t)));
              });
   }

@@ -41,11 +41,13 @@ class Collection {
     v.scores = format_;
     add_eager("its scores are" + to_ + " before the softmax, as in PyTorch's eager attention", v);
     if (p_.alibi != 0) {
-      v.scores.reset(), v.biased = format_;
+      v.scores.reset();
+      v.biased = format_;
       add_biased("its scores are" + to_ + " with ALiBi's bias", v);
     }
     const double scale = scale_of(p_), divisor = round(format_, 1 / scale);
-    v = right_, v.products = v.scores = format_;
+    v = right_;
+    v.products = v.scores = format_;
     if (!is_power_of_two(scale))
       add_eager("its q.k are" + to_ + ", and again once they are scaled, as in PyTorch's eager attention", v);
     if (divisor != 0 && 1 / divisor != scale) {
@@ -54,7 +56,8 @@ class Collection {
           "its q.k are" + to_ + ", and again once they are divided by 1 / scale" + to_ + ", as in GPT-2's eager attention", v);
     }
     if (is_power_of_two(scale)) return;
-    v = right_, v.products = format_;
+    v = right_;
+    v.products = format_;
     add_eager("its q.k are" + to_ + " before they are scaled", v);
   }
 
@@ -88,13 +91,18 @@ class Collection {
       add("its soft cap's tanh has 11 bits, as the instruction tanh.approx has", v);
     }
     const std::string to = " rounded to " + name(stored_);
-    v = right_, v.runs.count = 4, v.partials = stored_;
+    v = right_;
+    v.runs.count = 4;
+    v.partials = stored_;
     add("its partial outputs of parts of the keys are" + to, v);
-    v = right_, v.undivided = format_;
+    v = right_;
+    v.undivided = format_;
     add("its O is" + to_ + " before it is divided by l", v);
-    v = right_, v.truncated_O = stored_;
+    v = right_;
+    v.truncated_O = stored_;
     add("its O is cut off to " + name(stored_) + " instead of rounded", v);
-    v = right_, v.truncated_P = format_;
+    v = right_;
+    v.truncated_P = format_;
     add("its P is cut off to " + name(format_) + " instead of rounded", v);
     v.sums_truncated_P = true;
     add("its P is cut off to " + name(format_) + " instead of rounded, also in l", v);

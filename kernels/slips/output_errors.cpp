@@ -22,15 +22,18 @@ Fit fit_of_row(const double* output, const double* expected, const double* golde
       continue;
     }
     const double wanted = std::isfinite(y) ? y : 0, distance = x - wanted;  // a row without keys may be 0 or NaN
-    part.golden_square += (x - g) * (x - g), part.square += distance * distance;
-    part.apart_square += (wanted - g) * (wanted - g), part.along += (x - g) * (wanted - g);
+    part.golden_square += (x - g) * (x - g);
+    part.square += distance * distance;
+    part.apart_square += (wanted - g) * (wanted - g);
+    part.along += (x - g) * (wanted - g);
     f.output_square += x * x;
     f.left += distance * distance / (unit * unit);
     f.largest = std::max(f.largest, std::abs(distance));
     if (std::isfinite(y)) f.size = std::max(f.size, std::abs(y));
     ++f.compared;
   }
-  f.error_square = part.golden_square, f.left_square = part.square;
+  f.error_square = part.golden_square;
+  f.left_square = part.square;
   part.telling = f.compared;
   if (4 * part.apart_square >= unit * unit * static_cast<double>(f.compared)) f.add(part);
   return f;
@@ -77,7 +80,8 @@ void OutputErrors::find_envelope() {
     for (int c = 0; c < x.cols; ++c) {
       const double error = std::abs(x(i, c) - golden_at(i, c));
       if (!std::isfinite(golden_at(i, c))) continue;
-      square += error * error, most = std::max(most, error);
+      square += error * error;
+      most = std::max(most, error);
     }
     tight_rms_[at(i)] = std::max(std::sqrt(square / x.cols), floor);
     tight_max_[at(i)] = std::max(most, floor);
@@ -156,11 +160,20 @@ double OutputErrors::rival_error(Experiment e) const {
 }
 
 void Fit::add(const Fit& x) {
-  golden_square += x.golden_square, square += x.square, apart_square += x.apart_square, along += x.along;
-  telling += x.telling, output_square += x.output_square, error_square += x.error_square, left_square += x.left_square,
-      left += x.left;
-  largest = std::max(largest, x.largest), size = std::max(size, x.size);
-  compared += x.compared, unexplained += x.unexplained, rows += x.rows;
+  golden_square += x.golden_square;
+  square += x.square;
+  apart_square += x.apart_square;
+  along += x.along;
+  telling += x.telling;
+  output_square += x.output_square;
+  error_square += x.error_square;
+  left_square += x.left_square;
+  left += x.left;
+  largest = std::max(largest, x.largest);
+  size = std::max(size, x.size);
+  compared += x.compared;
+  unexplained += x.unexplained;
+  rows += x.rows;
 }
 
 }  // namespace attoscope

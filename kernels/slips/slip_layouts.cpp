@@ -52,7 +52,10 @@ int nearest_row(const Matrix& golden, const double* x) {
     const double* y = golden.values.data() + static_cast<std::ptrdiff_t>(r) * golden.cols;
     double distance = 0;
     for (int c = 0; c < golden.cols && distance < best; ++c) distance += (x[c] - y[c]) * (x[c] - y[c]);
-    if (distance < best) best = distance, found = r;
+    if (distance < best) {
+      best = distance;
+      found = r;
+    }
   }
   return found;
 }
@@ -74,7 +77,10 @@ std::vector<Move> column_moves(const Matrix& golden, const Matrix& output, std::
     for (int from = 0; from < golden.cols; ++from) {
       double distance = 0;
       for (const int r : rows) distance += (output(r, to) - golden(r, from)) * (output(r, to) - golden(r, from));
-      if (distance < best) best = distance, move.from = from;
+      if (distance < best) {
+        best = distance;
+        move.from = from;
+      }
     }
     moves.push_back(move);
   }
@@ -125,7 +131,10 @@ std::string moved_text(const std::vector<Move>& moves) {
   std::set<int> sources, of_moved, shifts;
   for (const Move m : moves) {
     sources.insert(m.from);
-    if (m.from != m.to) of_moved.insert(m.from), shifts.insert(m.from - m.to);
+    if (m.from != m.to) {
+      of_moved.insert(m.from);
+      shifts.insert(m.from - m.to);
+    }
   }
   if (of_moved.size() == 1) return "copies of row " + std::to_string(*of_moved.begin()) + " in the place of other rows";
   if (shifts.size() == 1) return shifted_text("some rows shifted by ", *shifts.begin());

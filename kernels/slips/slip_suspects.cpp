@@ -28,8 +28,11 @@ SuspectList::AsSeen SuspectList::as_seen() const {
     std::shared_ptr<const Tensors> taken = raw;
     if (raw->n > shape.n || raw->n_k > shape.n_k) {
       Tensors t = *raw;
-      t.n = shape.n, t.n_k = shape.n_k;
-      t.q.resize(at(t.n) * at(t.d)), t.k.resize(at(t.n_k) * at(t.d)), t.v.resize(at(t.n_k) * at(t.d_v));
+      t.n = shape.n;
+      t.n_k = shape.n_k;
+      t.q.resize(at(t.n) * at(t.d));
+      t.k.resize(at(t.n_k) * at(t.d));
+      t.v.resize(at(t.n_k) * at(t.d_v));
       taken = std::make_shared<const Tensors>(std::move(t));
     }
     return rounding.kind == Rounding::Kind::exact ? taken : seen_in(format_of(rounding, format), taken);

@@ -23,7 +23,8 @@ struct Score {
     if (!format) return;
     const double stored = round(*format, x), apart = ulp(*format, x);
     if (step > 0 || apart / 2 - std::abs(x - stored) <= error) step += apart;
-    x = stored, error = 0;
+    x = stored;
+    error = 0;
   }
   void times(double factor) { x *= factor, step *= std::abs(factor), error = error * std::abs(factor) + unit * std::abs(x); }
   void plus(double y) { x += y, error += unit * std::abs(x); }
@@ -228,7 +229,10 @@ void merge_runs(const VariantHead& head, const SoftmaxVariant& variant, std::vec
   for (int run = keys.first / length; run <= (keys.end - 1) / length; ++run) {
     const Keys part{std::max(keys.first, run * length), std::min(keys.end, (run + 1) * length)};
     const double m = to_weights(variant, part, false, s), l = sum_of(s, part);
-    if (l != 0) runs.push_back({part, l, m + std::log(l)}), largest = std::max(largest, runs.back().lse);
+    if (l != 0) {
+      runs.push_back({part, l, m + std::log(l)});
+      largest = std::max(largest, runs.back().lse);
+    }
   }
   if (runs.empty()) std::fill_n(out, head.shape.d_v, std::numeric_limits<double>::quiet_NaN());
   const auto weight = [&](double lse) { return std::exp(variant.runs.power * (lse - largest)); };
@@ -259,7 +263,8 @@ void add_slack(const VariantHead& head, const Uncertain& uncertain, const std::v
     const double* v = head.v.data() + static_cast<std::ptrdiff_t>(j) * head.shape.d_v;
     for (int c = 0; c < head.shape.d_v; ++c) {
       const double lever = std::abs(v[c] - out[c]);
-      slack[c] += step * lever, square[at(c)] += noise * lever * noise * lever;
+      slack[c] += step * lever;
+      square[at(c)] += noise * lever * noise * lever;
     }
   }
   for (int c = 0; c < head.shape.d_v; ++c)
@@ -282,7 +287,8 @@ double store_weights(const SoftmaxVariant& variant, Keys keys, double l, std::ve
     double squares = 0;
     for (int j = keys.first; j < keys.end; ++j) squares += e[at(j)] * e[at(j)];
     const StoredSum sum = stored_sum(*variant.exponentials, l, squares);
-    l = sum.l, uncertain.of_l = sum.step;
+    l = sum.l;
+    uncertain.of_l = sum.step;
   }
   if (!variant.probabilities) return l;
   for (int j = keys.first; j < keys.end; ++j) e[at(j)] = round(*variant.probabilities, e[at(j)] / l);
@@ -333,7 +339,8 @@ std::vector<double> by_columns(const std::vector<double>& x, int rows, int colum
 }
 
 void VariantHead::set_k(const std::vector<double>& k) {
-  k_columns = by_columns(k, shape.n_k, shape.d), k_length = row_lengths(k, shape.d);
+  k_columns = by_columns(k, shape.n_k, shape.d);
+  k_length = row_lengths(k, shape.d);
 }
 
 VariantHead variant_head(Tensors t) { return variant_head(std::make_shared<const Tensors>(std::move(t))); }
@@ -400,7 +407,10 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   std::vector<double> e;
   products(head, row, e);
   Uncertain uncertain;
-  if (slack) uncertain.steps.resize(e.size()), uncertain.noise.resize(e.size());
+  if (slack) {
+    uncertain.steps.resize(e.size());
+    uncertain.noise.resize(e.size());
+  }
   if (variant.hidden_score)
     to_finite_scores(head, variant, row, visible, e);
   else

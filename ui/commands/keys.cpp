@@ -362,7 +362,10 @@ void draw_keys(float room) {
   const std::size_t rows = (table.size() + columns.count - 1) / columns.count;
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {px(8), px(6)});
   help_column(columns, 0, rows);
-  if (columns.count > 1) ImGui::SameLine(0, px(between_columns)), help_column(columns, rows, table.size());
+  if (columns.count > 1) {
+    ImGui::SameLine(0, px(between_columns));
+    help_column(columns, rows, table.size());
+  }
   ImGui::PopStyleVar();
 }
 

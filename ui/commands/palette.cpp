@@ -30,7 +30,10 @@ bool type_query(PaletteState& state) {
   const bool entered =
       ImGui::InputTextWithHint("##query", "a control, an action, a lesson, a file, or “set N to 4096”", &state.query,
                                ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CallbackHistory, move, &state.chosen);
-  if (state.query != before) state.chosen = 0, state.complaint.clear();
+  if (state.query != before) {
+    state.chosen = 0;
+    state.complaint.clear();
+  }
   return entered;
 }
 

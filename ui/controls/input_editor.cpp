@@ -77,7 +77,8 @@ void input_combo(Problem& problem, const PanelInput& in, float width, Requests& 
     if (!in.choices.example_file.empty()) {
       if (ImGui::Selectable((shown_file(in.choices.example_file) + "###example").c_str(), from_file && !other)) {
         choose_tensors(problem, in.choices.example_file, 0);
-        problem.n = max_n, problem.n_k = 0;
+        problem.n = max_n;
+        problem.n_k = 0;
         problem.mask.kind = Mask::Kind::causal;
       }
       explain("Captured attention of a real language model, shipped with the program. Its mask is causal.");

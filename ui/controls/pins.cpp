@@ -94,7 +94,10 @@ void pin_menu(int i, PinState& state, const Pin& pin, ListRequest& request) {
   if (item("restore", "Restores the pin's experiment. Ctrl+Z undoes it.")) request.restore = i;
   if (item("use its a as b", "Method b becomes the pin's method a; both are then compared with the same golden value."))
     request.as_b = i;
-  if (item("rename", "Renames the pin in place.")) state.renamed = i, state.typed_name = pin.name;
+  if (item("rename", "Renames the pin in place.")) {
+    state.renamed = i;
+    state.typed_name = pin.name;
+  }
   if (item("copy as text", "Copies the pin to the clipboard as the text of a session.")) request.copy = i;
   if (item("delete", "Removes the pin from the list. Ctrl+Z undoes it.")) request.remove = i;
   ImGui::EndPopup();
@@ -121,8 +124,10 @@ void drag_and_drop(int i, const Pin& pin, ListRequest& request) {
     ImGui::EndDragDropSource();
   }
   if (!ImGui::BeginDragDropTarget()) return;
-  if (const ImGuiPayload* payload = ImGui::AcceptDragDropPayload("pin"))
-    request.from = *static_cast<const int*>(payload->Data), request.to = i;
+  if (const ImGuiPayload* payload = ImGui::AcceptDragDropPayload("pin")) {
+    request.from = *static_cast<const int*>(payload->Data);
+    request.to = i;
+  }
   ImGui::EndDragDropTarget();
 }
 
@@ -171,7 +176,10 @@ void draw_comparison(Session& session, const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   label(Face::body, colours().text, "Pins, and the settings in which they differ");
   PinState& state = frame.state.pins;
-  if (state.in_table != session.pins) state.in_table = session.pins, state.table = pins_table(session.pins);
+  if (state.in_table != session.pins) {
+    state.in_table = session.pins;
+    state.table = pins_table(session.pins);
+  }
   const auto row = [&](std::size_t i) {
     return TableRow{.id = "pin row " + std::to_string(i),
                     .meaning = session.pins[i].name + ". A click restores it. A click on a heading sorts by it.",
@@ -274,8 +282,10 @@ Table pins_table(const std::vector<Pin>& pins) {
     columns.push_back(
         table_column<Pin>({.key = key, .title = title, .digits = 3}, [=](const Pin& p) { return error(p.*value); }));
   };
-  add("a.mean_abs", "a mean", &Pin::a_mean), add("a.max_abs", "a max", &Pin::a_max);
-  add("b.mean_abs", "b mean", &Pin::b_mean), add("b.max_abs", "b max", &Pin::b_max);
+  add("a.mean_abs", "a mean", &Pin::a_mean);
+  add("a.max_abs", "a max", &Pin::a_max);
+  add("b.mean_abs", "b mean", &Pin::b_mean);
+  add("b.max_abs", "b max", &Pin::b_max);
   columns.push_back(
       table_column<Pin>({.key = "digest", .meaning = "Digest of the bits of a: equal ones have the same bits.", .minor = true},
                         [](const Pin& p) { return hex16(p.digest); }));

@@ -39,7 +39,10 @@ std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEnt
     if (e.taken != part) continue;
     const std::ptrdiff_t length = std::ranges::mismatch(e.name, beside.name).in1 - e.name.begin();
     one = best.empty() || length > longest || (one && length < longest);
-    if (best.empty() || length > longest) best = e.spec, longest = length;
+    if (best.empty() || length > longest) {
+      best = e.spec;
+      longest = length;
+    }
   }
   return one ? best : "";
 }
@@ -195,7 +198,10 @@ void draw_tensors(const Frame& frame) {
         : known      ? fmt::format("{}: {} tensors", shown_file(file), list->tensors.size())
                      : shown_file(file));
   ImGui::SameLine(right);
-  if (push_button("×###close tensors", false, {px(24), px(20)})) view.show_tensors = false, view.listed_file.clear();
+  if (push_button("×###close tensors", false, {px(24), px(20)})) {
+    view.show_tensors = false;
+    view.listed_file.clear();
+  }
   explain("Closes the list of tensors.");
   if (file.empty()) return;
   frame.requests.side.tensors = file;

@@ -112,7 +112,8 @@ void show_element(Session& session, const Result& result, int row, int column) {
   if (view.field != Field::tolerance) view.field = of_a ? Field::a_error : Field::b_error;
   view.zoom = {static_cast<double>(first), 0, static_cast<double>(std::min(first + tile, n)),
                static_cast<double>(value_columns(e.problem))};
-  view.cell_row = row, view.cell_col = column;
+  view.cell_row = row;
+  view.cell_col = column;
   session.experiment.problem.traced_row = row;
 }
 

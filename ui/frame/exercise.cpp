@@ -93,7 +93,10 @@ struct Known {
 
   double& operator[](const std::string& name) {
     const std::ptrdiff_t place = std::ranges::find(names, name) - names.begin();
-    if (place == std::ssize(names)) names.push_back(name), values.push_back(0);
+    if (place == std::ssize(names)) {
+      names.push_back(name);
+      values.push_back(0);
+    }
     return values[static_cast<std::size_t>(place)];
   }
 };

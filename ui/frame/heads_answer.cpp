@@ -81,8 +81,10 @@ std::vector<HeadOutlier> head_outliers(const std::vector<HeadRow>& rows) {
   }
   auto others = found.begin();  // end of the first outliers of each measure
   for (auto it = found.begin(); it != found.end(); ++it)
-    if (std::find_if(found.begin(), others, [&](const HeadOutlier& o) { return o.measure == it->measure; }) == others)
-      std::rotate(others, it, it + 1), ++others;
+    if (std::find_if(found.begin(), others, [&](const HeadOutlier& o) { return o.measure == it->measure; }) == others) {
+      std::rotate(others, it, it + 1);
+      ++others;
+    }
   return found;
 }
 

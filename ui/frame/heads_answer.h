@@ -137,8 +137,12 @@ inline std::optional<HeadsOfFile> heads_of_file(const Experiment& experiment) {
   if (!input.tensors) return std::nullopt;
   heads.whole = experiment.problem.n >= input.tensors->n;
   heads.open = input.index;
-  if (heads.whole) heads.base.problem.n = Problem{}.n, heads.base.problem.n_k = Problem{}.n_k;
-  heads.base.problem.d = Problem{}.d, heads.base.problem.d_v = Problem{}.d_v;
+  if (heads.whole) {
+    heads.base.problem.n = Problem{}.n;
+    heads.base.problem.n_k = Problem{}.n_k;
+  }
+  heads.base.problem.d = Problem{}.d;
+  heads.base.problem.d_v = Problem{}.d_v;
   heads.base.problem.traced_row = 0;
   input.index = output.index = 0;
   input.digest = output.digest = 0;

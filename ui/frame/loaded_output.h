@@ -103,7 +103,8 @@ inline Experiment followed_beside(Experiment e) {
   if (e.a.algorithm == Algorithm::loaded) e = exchanged(e);
   if (has_recurrence(e.a)) return e;
   Method flash = default_experiment().a;
-  flash.block_q = e.a.block_q, flash.block_k = e.a.block_k;
+  flash.block_q = e.a.block_q;
+  flash.block_k = e.a.block_k;
   e.a = flash;
   return e;
 }

@@ -33,7 +33,10 @@ Series mean_line(const SweepTable& t, std::size_t second, SeedSpread spread, std
     const SpreadEnds ends = spread_ends(c, spread);
     line.x.push_back(has_categories(t) ? static_cast<double>(i) : t.axes[0].numbers[i]);
     line.y.push_back(c.mean);
-    if (t.seeds > 1) line.low.push_back(ends.low), line.high.push_back(ends.high);
+    if (t.seeds > 1) {
+      line.low.push_back(ends.low);
+      line.high.push_back(ends.high);
+    }
     places.push_back({static_cast<int>(i), static_cast<int>(second)});
   }
   return line;
@@ -57,7 +60,10 @@ bool all_positive(const Lists&... lists) {
   bool any = false, all = true;
   const auto take = [&](const std::vector<double>& values) {
     for (const double v : values)
-      if (std::isfinite(v)) any = true, all &= v > 0;
+      if (std::isfinite(v)) {
+        any = true;
+        all &= v > 0;
+      }
   };
   (take(lists), ...);
   return any && all;

@@ -107,7 +107,10 @@ void tell_while_presenting(const Frame& frame, LearnState& learn, ImVec2 below, 
   const MessagesInput& m = frame.input.messages;
   const std::string& sentence = m.error.empty() ? m.notice : m.error;
   const double now = ImGui::GetTime();
-  if (sentence != learn.told) learn.told = sentence, learn.told_until = is_presenting(frame.session) ? now + seconds : 0;
+  if (sentence != learn.told) {
+    learn.told = sentence;
+    learn.told_until = is_presenting(frame.session) ? now + seconds : 0;
+  }
   if (sentence.empty() || now >= learn.told_until || frame.input.exporting) return;
   const std::string text = fitted(Face::label, sentence, width - px(56));
   const ImVec2 size{text_width(Face::label, text) + px(24), line_height(Face::label) + px(16)},

@@ -64,7 +64,10 @@ void draw_number(Page& page, const LessonNumber& number) {
     colour = colour_of(number.question.measure);
     what = "Computed just now: " + answer->table.measure + ". The lesson was written with " + number.written + ".";
   }
-  if (answer != nullptr && !answer->problem.empty()) colour = colours().bad, what = answer->problem;
+  if (answer != nullptr && !answer->problem.empty()) {
+    colour = colours().bad;
+    what = answer->problem;
+  }
   what += " A click opens its setting; Learn then stays at this step.";
   if (inline_button(text, colour, what, number.target)) page.requests.open_number = number.question;
 }

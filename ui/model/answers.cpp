@@ -208,12 +208,15 @@ FigurePanel growth_panel(const ModelFound& f) {
   panel.x.whole = true;
   Series a = series_of(f.a_name, Ink::a, Shape::line_and_marks), b = series_of(f.b_name, Ink::b, Shape::line_and_marks);
   for (std::size_t l = 0; l < f.answer->layers.size(); ++l) {
-    a.x.push_back(static_cast<double>(l)), a.y.push_back(f.answer->layers[l].a);
-    b.x.push_back(static_cast<double>(l)), b.y.push_back(f.answer->layers[l].b);
+    a.x.push_back(static_cast<double>(l));
+    a.y.push_back(f.answer->layers[l].a);
+    b.x.push_back(static_cast<double>(l));
+    b.y.push_back(f.answer->layers[l].b);
   }
   panel.y.log =
       std::ranges::any_of(a.y, [](double y) { return y > 0; }) || std::ranges::any_of(b.y, [](double y) { return y > 0; });
-  panel.x.min = -0.5, panel.x.max = static_cast<double>(f.answer->layers.size()) - 0.5;
+  panel.x.min = -0.5;
+  panel.x.max = static_cast<double>(f.answer->layers.size()) - 0.5;
   panel.series = {std::move(a), std::move(b)};
   return panel;
 }

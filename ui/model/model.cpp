@@ -143,7 +143,10 @@ ModelRequest::Act next_model_act(const ModelView& m) {
 void draw_model(const Frame& frame) {
   if (!frame.state.model) frame.state.model = std::make_shared<ModelPanelState>();
   ModelPanelState& m = *frame.state.model;
-  if (m.seen != frame.input.model.found) m.seen = frame.input.model.found, m.chosen.reset();
+  if (m.seen != frame.input.model.found) {
+    m.seen = frame.input.model.found;
+    m.chosen.reset();
+  }
   const ModelScene scene{frame.session, frame.input, m, frame.requests};
   const PlanLayout at = plan_layout(316, 348, 520);
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;

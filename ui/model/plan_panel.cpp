@@ -148,7 +148,10 @@ bool edit_around_line(std::string_view name, std::string_view meaning, const std
       refusal = error.what();
     }
     const auto flags = refusal.empty() ? ImGuiSelectableFlags_None : ImGuiSelectableFlags_Disabled;
-    if (ImGui::Selectable(std::string(value).c_str(), now == value, flags)) text = with, changed = true;
+    if (ImGui::Selectable(std::string(value).c_str(), now == value, flags)) {
+      text = with;
+      changed = true;
+    }
     if (!refusal.empty()) explain(refusal + ".");
   }
   ImGui::EndCombo();

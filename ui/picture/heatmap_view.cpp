@@ -116,7 +116,10 @@ std::shared_ptr<const Result> answer_of(const GradientWindow& window, PairTensor
   result->b = {q.rows, q.keys, values.b};
   double squares = 0, count = 0;
   for (const double x : values.golden)
-    if (std::isfinite(x)) squares += x * x, ++count;
+    if (std::isfinite(x)) {
+      squares += x * x;
+      ++count;
+    }
   result->golden_rms = count > 0 ? std::sqrt(squares / count) : 0;
   return result;
 }
@@ -270,8 +273,10 @@ void hide_unseen(CellPicture& picture, const Problem& p, int keys_per_col, bool 
     float* pixel = image.pixels.data() + static_cast<std::ptrdiff_t>(y) * image.width;
     for (const Keys& keys : keys_under) {
       const bool is_outside = keys.end <= seen.first || keys.first >= seen.end || seen.empty();
-      if (is_outside || (mask.terms != nullptr && !sees_any(p, mask, rows, keys)))
-        *pixel = PixelImage::masked, picture.has_masked = true;
+      if (is_outside || (mask.terms != nullptr && !sees_any(p, mask, rows, keys))) {
+        *pixel = PixelImage::masked;
+        picture.has_masked = true;
+      }
       ++pixel;
     }
   }

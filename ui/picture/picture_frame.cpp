@@ -42,7 +42,10 @@ Places places(ImVec2 from, ImVec2 to, const Margins& m) {
   p.min = {std::floor(from.x + px(46)), std::floor(from.y + px(8))};
   p.max = {std::max(p.min.x + 16, right - (side > 0 ? side + gap : 0)),
            std::max(p.min.y + 16, std::floor(to.y - px(34)) - (below > 0 ? below + 2 * gap : 0))};
-  for (Box& each : p.bars) each.min.y = p.min.y, each.max.y = p.max.y;
+  for (Box& each : p.bars) {
+    each.min.y = p.min.y;
+    each.max.y = p.max.y;
+  }
   p.side = {{p.max.x + gap, p.min.y}, {p.max.x + gap + side, p.max.y}};
   p.below = {{p.min.x, p.max.y + std::floor(px(22))}, {p.max.x, p.max.y + std::floor(px(22)) + below}};
   p.caption = (below > 0 ? p.below.max.y - std::floor(px(8)) : p.max.y) + px(6);

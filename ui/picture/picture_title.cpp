@@ -80,8 +80,10 @@ std::string length_in_words(const PictureSubject& s) {
   const bool of_file = s.view.picture == PictureKind::heads && s.info.file == p.input.file && own != nullptr;
   if (of_file && p.n >= own->shape.n)
     for (const LayerEntry& layer : s.info.layers) {
-      least.n = std::min(least.n, layer.shape.n), least.n_k = std::min(least.n_k, layer.shape.n_k);
-      most.n = std::max(most.n, layer.shape.n), most.n_k = std::max(most.n_k, layer.shape.n_k);
+      least.n = std::min(least.n, layer.shape.n);
+      least.n_k = std::min(least.n_k, layer.shape.n_k);
+      most.n = std::max(most.n, layer.shape.n);
+      most.n_k = std::max(most.n_k, layer.shape.n_k);
     }
   const auto span = [](int from, int to, std::string_view one, std::string_view more = {}) {
     return (from == to ? "" : std::to_string(from) + " to ") + counted(to, one, more);

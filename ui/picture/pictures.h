@@ -55,7 +55,10 @@ bool choice_combo(const char* label, std::span<const Choice> choices, std::span<
   bool chosen = false;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const std::string item = std::string(choices[i].label) + "###" + std::string(names[i]);
-    if (ImGui::Selectable(item.c_str(), i == static_cast<std::size_t>(value))) value = static_cast<E>(i), chosen = true;
+    if (ImGui::Selectable(item.c_str(), i == static_cast<std::size_t>(value))) {
+      value = static_cast<E>(i);
+      chosen = true;
+    }
     explain(choices[i].what);
   }
   ImGui::EndCombo();

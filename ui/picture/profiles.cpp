@@ -44,7 +44,9 @@ void draw_band(const std::vector<Extremes>& e, const Colouring& how, Draw draw) 
     }
     const float low = bar_position(e[i].least, map), high = bar_position(e[i].largest, map);
     draw(static_cast<float>(i), joined ? std::min(low, high_before) : low, joined ? std::max(high, low_before) : high);
-    joined = true, low_before = low, high_before = high;
+    joined = true;
+    low_before = low;
+    high_before = high;
   }
 }
 

@@ -195,7 +195,10 @@ ScoreQuestion score_question(const Experiment& experiment, const CellRect& rect,
   }
   if (last != nullptr && within(*last, rows, keys) && last->experiment == e) return *last;
   const Range more_rows = with_room(rows, p.n), more_keys = with_room(keys, key_count(p));
-  if (whole && fits(more_rows, more_keys, p)) rows = more_rows, keys = more_keys;
+  if (whole && fits(more_rows, more_keys, p)) {
+    rows = more_rows;
+    keys = more_keys;
+  }
   return {e, rows.first, rows.count, keys.first, keys.count};
 }
 

@@ -93,7 +93,10 @@ bool field_combo(const char* label, const std::string& what, Field& shown, const
       if (!has_it && field != shown) continue;
       const ImVec2 line = ImGui::GetCursorScreenPos();
       ImGui::PushID(text(field).name.data());
-      if (ImGui::Selectable(("     " + field_title(field, from.names)).c_str(), field == shown)) shown = field, chosen = true;
+      if (ImGui::Selectable(("     " + field_title(field, from.names)).c_str(), field == shown)) {
+        shown = field;
+        chosen = true;
+      }
       ImGui::PopID();
       explain(field_words(from.shown, field), from.keys ? field_key(field) : std::string());
       draw_chip({line.x + px(4), line.y}, ImGui::GetTextLineHeight(), field_colour(field));

@@ -251,7 +251,8 @@ FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& t, bool of_ke
   const MethodNames names = method_names(t.question.experiment);
   FigurePanel p;
   p.x = number_axis(std::string(of_key ? "query tile" : "key tile") + (axis.by_index ? "" : ", by its place in the order"));
-  p.x.whole = true, p.x.min = axis.first - 0.5;
+  p.x.whole = true;
+  p.x.min = axis.first - 0.5;
   p.x.max = axis.first + std::max<double>(1, static_cast<double>(axis.tiles.size())) - 0.5;
   p.y = number_axis(infos[plot].words[of_key ? 1 : 0].axis, infos[plot].log);
   if (!infos[plot].log) p.y.min = 0;

@@ -91,7 +91,8 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   ImGui::SetCursorScreenPos({at.x, at.y + header + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);
   const TileRange all = all_tiles(s.result());
-  panel.x.min = all.from, panel.x.max = all.to;
+  panel.x.min = all.from;
+  panel.x.max = all.to;
   PanelLook look{.id = id};
   TileRange& tiles = s.view.tiles;
   if (s.zooms) look.shown = {&tiles.from, &tiles.to, 1};
@@ -210,7 +211,10 @@ constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot
 void find_axis(KernelRows& rows) {
   double least = 1, most = 1;
   for (const double x : rows.share)
-    if (std::isfinite(x) && x > 0) least = std::min(least, x), most = std::max(most, x);
+    if (std::isfinite(x) && x > 0) {
+      least = std::min(least, x);
+      most = std::max(most, x);
+    }
   rows.high = std::pow(10.0, std::ceil(std::log10(most) + 0.1));
   rows.low = std::max(std::pow(10.0, std::floor(std::log10(least))), rows.high * 1e-8);
 }
@@ -218,8 +222,10 @@ void find_axis(KernelRows& rows) {
 void take_tiles(KernelRows& rows, const HeadJudgement& found) {
   for (std::size_t row = 0; row < found.row_ratio.size(); ++row) {
     const int tile = static_cast<int>(row) / rows.tile;
-    if (static_cast<std::size_t>(tile) == rows.row.size())
-      rows.row.push_back((tile + 0.5) * rows.tile), rows.share.push_back(0);
+    if (static_cast<std::size_t>(tile) == rows.row.size()) {
+      rows.row.push_back((tile + 0.5) * rows.tile);
+      rows.share.push_back(0);
+    }
     rows.share.back() = std::max(rows.share.back(), found.row_ratio[row]);
   }
   int last = -1;

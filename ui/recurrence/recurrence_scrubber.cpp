@@ -82,8 +82,10 @@ constexpr float line_step = 18;
 float draw_pieces(const std::vector<FormulaPiece>& pieces, ImVec2 at, float width, int lines) {
   const float left = at.x, end = at.x + width;
   for (const FormulaPiece& piece : pieces) {
-    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end)
-      at = {left, at.y + px(line_step)}, --lines;
+    if (lines > 1 && at.x > left && at.x + text_width(Face::mono_small, piece.text) > end) {
+      at = {left, at.y + px(line_step)};
+      --lines;
+    }
     if (at.x > left && at.x + std::min(px(88), text_width(Face::mono_small, piece.text)) > end) break;
     const std::string shown = fitted(Face::mono_small, piece.text, end - at.x);
     at.x += draw_text(at, Face::mono_small, colour_of(piece.tone), shown) + px(piece.text.ends_with("→") ? 7 : 16);

@@ -27,11 +27,17 @@ std::span<const double> shown_part(const std::vector<double>& x, const std::vect
 void decades_of(std::initializer_list<double> more, std::span<const double> values, double& low, double& high) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   const auto take = [&](double v) {
-    if (std::isfinite(v) && v > 0) least = std::min(least, v), most = std::max(most, v);
+    if (std::isfinite(v) && v > 0) {
+      least = std::min(least, v);
+      most = std::max(most, v);
+    }
   };
   for (const double v : values) take(v);
   for (const double v : more) take(v);
-  if (!(most > 0)) least = 1e-8, most = 1e-5;
+  if (!(most > 0)) {
+    least = 1e-8;
+    most = 1e-5;
+  }
   high = std::pow(10.0, std::min(307.0, std::ceil(std::log10(most) + 0.05)));
   low = std::max(std::pow(10.0, std::floor(std::log10(least))), high * 1e-8);
   low = std::min(low, high * 1e-3);
@@ -66,10 +72,22 @@ void take_trace(TracedSeries& m, const Trace& trace) {
     m.alpha.push_back(t.alpha);
     m.l.push_back(t.l);
     m.P_max.push_back(t.p_max);
-    if (t.moved) m.moved_tile.push_back(t.tile - 0.5), m.moved.push_back(t.max_used);
-    if (!std::isnan(t.o_norm)) m.O_tile.push_back(t.tile), m.O_norm.push_back(t.o_norm);
-    if (t.ties > 0) m.tied_tile.push_back(t.tile), m.tied_max.push_back(t.max_used);
-    if (!std::isnan(t.error)) m.error_tile.push_back(t.tile), m.error.push_back(t.error);
+    if (t.moved) {
+      m.moved_tile.push_back(t.tile - 0.5);
+      m.moved.push_back(t.max_used);
+    }
+    if (!std::isnan(t.o_norm)) {
+      m.O_tile.push_back(t.tile);
+      m.O_norm.push_back(t.o_norm);
+    }
+    if (t.ties > 0) {
+      m.tied_tile.push_back(t.tile);
+      m.tied_max.push_back(t.max_used);
+    }
+    if (!std::isnan(t.error)) {
+      m.error_tile.push_back(t.tile);
+      m.error.push_back(t.error);
+    }
     if (t.saturated > 0) m.saturated_tile.push_back(t.tile);
     m.saturated += t.saturated;
     m.ties += t.ties;

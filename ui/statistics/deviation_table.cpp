@@ -165,7 +165,8 @@ void draw_lse_row(const Result& r, const LseRow& row, const HeadVerdict* verdict
               std::isnan(value) ? "–" : scientific(value, 3), 1);
   };
   draw_text({line.at.x, y}, Face::label, colours().secondary, row.label);
-  number(x.a, a), number(x.b, b);
+  number(x.a, a);
+  number(x.b, b);
   if (a == a && b == b) draw_text({line.at.x + x.ratio, y}, Face::mono, colours().secondary, ratio_text(a / b), 1);
   explain(row.what, "L = ln sum_j exp(S_j), less golden's, natural\na: " + base_words(r.experiment.a, verdict) +
                         "\nb: " + base_words(r.experiment.b, verdict));

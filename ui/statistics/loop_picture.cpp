@@ -32,7 +32,9 @@ struct LoopPlaces {
 
 LoopPlaces loop_places(ImVec2 from, ImVec2 size) {
   LoopPlaces p{};
-  p.strip = px(14), p.gap = px(5), p.text = line_height(Face::small);
+  p.strip = px(14);
+  p.gap = px(5);
+  p.text = line_height(Face::small);
   const float top = 2 * (p.strip + p.gap) + p.text + px(4), left = p.strip + p.gap + px(2), right = p.strip + 2 * p.gap;
   const float hbm = size.x * 0.62f;
   p.grid = {from.x + left, from.y + top};
@@ -125,7 +127,10 @@ void draw_chip(const LoopPicture& picture, int at, const LoopPlaces& p, const Lo
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRect(p.chip, {p.chip.x + p.chip_size.x, p.chip.y + p.chip_size.y}, colours().line, px(3), px(1));
   float highest = 0, widest = 0;
-  for (const OnChipPart& part : parts) highest += part.rows, widest = std::max(widest, part.columns);
+  for (const OnChipPart& part : parts) {
+    highest += part.rows;
+    widest = std::max(widest, part.columns);
+  }
   const float room = p.chip_size.y - px(12) - 5 * px(6) - p.text, width = p.chip_size.x - px(12) - px(60);
   float y = p.chip.y + px(8);
   for (const OnChipPart& part : parts) {
@@ -182,11 +187,15 @@ std::vector<FigurePanel> loop_figure(const LoopPicture& picture, int at) {
   const LoopBlocks g = loop_blocks(picture.experiment);
   FigurePanel tiles, moved_bytes;
   tiles.title = loop_sentence(picture, at);
-  tiles.x = number_axis("key tile"), tiles.y = number_axis("query block");
+  tiles.x = number_axis("key tile");
+  tiles.y = number_axis("query block");
   FigureHeat& h = tiles.heat.emplace();
-  h.width = g.tiles, h.height = g.blocks;
+  h.width = g.tiles;
+  h.height = g.blocks;
   h.values.assign(static_cast<std::size_t>(g.tiles) * static_cast<std::size_t>(g.blocks), FigureHeat::nothing);
-  h.x0 = h.y0 = -0.5, h.x1 = g.tiles - 0.5, h.y1 = g.blocks - 0.5;
+  h.x0 = h.y0 = -0.5;
+  h.x1 = g.tiles - 0.5;
+  h.y1 = g.blocks - 0.5;
   h.diverging = false;
   h.range = static_cast<double>(picture.steps.size());
   h.label = "step in which the tile of S is on chip";

@@ -217,9 +217,10 @@ FigurePanel roofline_panel(std::span<const TrafficOf> all, const DataSheet& mach
   p.y = number_axis("attainable Tflop/s", true);
   double first = 1, last = 1e4;
   for (const TrafficOf& t : all)
-    if (t.intensity > 0)
-      first = std::min(first, std::pow(10.0, std::floor(std::log10(t.intensity)))),
+    if (t.intensity > 0) {
+      first = std::min(first, std::pow(10.0, std::floor(std::log10(t.intensity))));
       last = std::max(last, std::pow(10.0, std::ceil(std::log10(t.intensity))));
+    }
   Series roof = series_of("roof", Ink::golden, Shape::line);
   roof.x = {first, ridge(machine), last};
   for (const double x : roof.x) roof.y.push_back(attainable(machine, x));

@@ -22,7 +22,9 @@ namespace {
 /// The question for dQ in other orders; it depends neither on a's own order nor on b.
 Experiment spread_question(Experiment e) {
   const GradMethod usual;
-  e.backward.a.order = usual.order, e.backward.a.order_seed = usual.order_seed, e.backward.a.buffers = usual.buffers;
+  e.backward.a.order = usual.order;
+  e.backward.a.order_seed = usual.order_seed;
+  e.backward.a.buffers = usual.buffers;
   e.b = Method{.algorithm = Algorithm::three_pass};
   e.backward.b = usual;
   return e;

@@ -111,7 +111,10 @@ void take_octaves(const Matrix& golden, const Matrix& x, const Part& part, Octav
     else
       for (std::size_t i = 0; i < count; ++i) take(i);
     const double g = std::abs(gs[0]), e = std::abs(xs[0] - gs[0]);
-    if (is_point(g, e)) magnitudes.sample(g), errors.sample(e);
+    if (is_point(g, e)) {
+      magnitudes.sample(g);
+      errors.sample(e);
+    }
   }
   for (const double g : most_g) magnitudes.take(g);
   for (const double e : most_e) errors.take(e);
@@ -134,7 +137,10 @@ class WorstOfCells {
     const auto seven_digits = [](double x) { return std::pow(10.0, double{static_cast<float>(std::log10(x))}); };
     Series s = series_of(std::move(label), ink, Shape::dots);
     for (const Worst& w : worst_)
-      if (w.error > 0) s.x.push_back(seven_digits(w.magnitude)), s.y.push_back(seven_digits(w.error));
+      if (w.error > 0) {
+        s.x.push_back(seven_digits(w.magnitude));
+        s.y.push_back(seven_digits(w.error));
+      }
     return s;
   }
 

@@ -205,8 +205,14 @@ struct Counted {
 Counted counted(const Experiment& e, const Traffic& t) {
   const Problem& p = e.problem;
   Counted c{};
-  c.n = p.n, c.n_k = key_count(p), c.d = p.d, c.d_v = value_columns(p), c.size = t.element_bytes;
-  c.Q = stored_bytes(e, ScaledTensor::Q), c.K = stored_bytes(e, ScaledTensor::K), c.V = stored_bytes(e, ScaledTensor::V);
+  c.n = p.n;
+  c.n_k = key_count(p);
+  c.d = p.d;
+  c.d_v = value_columns(p);
+  c.size = t.element_bytes;
+  c.Q = stored_bytes(e, ScaledTensor::Q);
+  c.K = stored_bytes(e, ScaledTensor::K);
+  c.V = stored_bytes(e, ScaledTensor::V);
   const double key = c.d * c.K + c.d_v * c.V;
   c.query_rows = (t.flash1 - c.n_k * key) / (c.d * c.Q + (2 * c.d_v + 4) * c.size);
   c.key_rows = (t.flash2 - c.n * (c.d * c.Q + (c.d_v + 1) * c.size)) / key;

@@ -141,7 +141,10 @@ std::optional<SweepPlace> nearest(const SweepDrawing& d) {
   for (std::size_t k = 0; k < d.places.size(); ++k)
     for (std::size_t i = 0; i < d.places[k].size(); ++i) {
       const ImVec2 at = on_screen(d.panel, k, i);
-      if (const float away = std::hypot(at.x - mouse.x, at.y - mouse.y); away < reach) reach = away, best = d.places[k][i];
+      if (const float away = std::hypot(at.x - mouse.x, at.y - mouse.y); away < reach) {
+        reach = away;
+        best = d.places[k][i];
+      }
     }
   return best;
 }
@@ -233,13 +236,17 @@ void draw_sweep_lines(const SweepScene& s, const Box& box) {
   if (header > 0) {  // marks have no line ends for names
     std::vector<LegendName> above;
     for (const Series& line : d.panel.series) above.push_back(legend_name(line, false));
-    for (LegendName& name : above) name.mark = CurveMark::dot, name.what.clear();
+    for (LegendName& name : above) {
+      name.mark = CurveMark::dot;
+      name.what.clear();
+    }
     draw_legend(box.min, width, above);
   }
   PanelLook look{.id = "points"};
   if (!names) {
     if (s.opens) look.shown = {&s.state.zoom_from, &s.state.zoom_to, 1e-9};  // a lesson's page keeps the wheel
-    look.ticks = t.axes[0].numbers, look.names = t.axes[0].names;
+    look.ticks = t.axes[0].numbers;
+    look.names = t.axes[0].names;
     look.label_width = px(8);
     if (named)
       for (const Series& line : d.panel.series)

@@ -151,7 +151,10 @@ const SweepParameter* best_fit(const std::vector<SweepParameter>& all, const std
   for (const SweepParameter& p : all) {
     const std::string key = in_small_letters(p.key);
     const int of = key == typed ? 0 : key.starts_with(typed) ? 1 : fits(p, search) ? 2 : 3;
-    if (of < rank) best = &p, rank = of;
+    if (of < rank) {
+      best = &p;
+      rank = of;
+    }
   }
   return best;
 }
@@ -196,7 +199,10 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
   const bool entered = search_field(search);
   bool changed = false, first = true;
   if (may_be_none && search.empty()) {
-    if (ImGui::Selectable("none", varied.key.empty())) changed = !varied.key.empty(), varied = {};
+    if (ImGui::Selectable("none", varied.key.empty())) {
+      changed = !varied.key.empty();
+      varied = {};
+    }
     explain("One parameter alone.");
   }
   std::string group;
@@ -209,7 +215,10 @@ bool pick_parameter(const SweepScene& s, const char* name, VariedParameter& vari
       first = false;
       if (!parameter_entry(p, varied.key == p.key) && taken != &p) continue;
       ImGui::CloseCurrentPopup();
-      if (varied.key != p.key) varied = {p.key, p.example}, changed = true;
+      if (varied.key != p.key) {
+        varied = {p.key, p.example};
+        changed = true;
+      }
     }
   }
   ImGui::PopStyleVar();
@@ -244,7 +253,10 @@ std::string count_text(const SweepProgress& p) {
   if (p.values[0].empty()) return "";
   std::string text = std::to_string(p.values[0].size());
   std::size_t points = p.values[0].size() * static_cast<std::size_t>(p.count);
-  if (!p.values[1].empty()) text += " × " + std::to_string(p.values[1].size()), points *= p.values[1].size();
+  if (!p.values[1].empty()) {
+    text += " × " + std::to_string(p.values[1].size());
+    points *= p.values[1].size();
+  }
   text += text == "1" ? " value" : " values";
   if (p.no_seeds.empty() || p.count > 1) text += ", " + p.repeats;
   return text + ": " + counted(points, "point");

@@ -123,7 +123,8 @@ SweepExtremes extremes(const SweepTable& t) {
     e.largest_size = std::max(e.largest_size, std::abs(c.mean));
     if (c.mean != 0) least_size = std::min(least_size, std::abs(c.mean));
     if (c.mean > 0 && (e.least_above == 0 || c.mean < e.least_above)) e.least_above = c.mean;
-    e.below_one += c.mean < 1, e.above_one += c.mean > 1;
+    e.below_one += c.mean < 1;
+    e.above_one += c.mean > 1;
     ++e.known;
   }
   if (e.largest_size > 0 && least_size >= 0.01 && e.largest_size < 1e4)  // the largest mean has four digits
@@ -143,7 +144,8 @@ bool refresh(SweepDrawing& d, const std::shared_ptr<const SweepTable>& table, co
   const SweepAxes axes{plan.spread, plan.log_x, plan.log_y};
   if (d.table == table && d.axes == axes) return false;
   d = SweepDrawing{};
-  d.table = table, d.axes = axes;
+  d.table = table;
+  d.axes = axes;
   if (!table) return true;
   const SweepTable& t = *table;
   static_cast<SweepLines&>(d) = sweep_lines(t, axes);

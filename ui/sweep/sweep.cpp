@@ -130,7 +130,10 @@ void draw_sweep_rows(const SweepScene& s) {
     return;
   }
   const SweepTable& t = *s.state.drawing.table;
-  if (s.state.rows_of != s.state.drawing.table) s.state.rows_of = s.state.drawing.table, s.state.rows = rows_table(t);
+  if (s.state.rows_of != s.state.drawing.table) {
+    s.state.rows_of = s.state.drawing.table;
+    s.state.rows = rows_table(t);
+  }
   label(Face::label, colours().text, fitted(Face::label, measure_title(t), width));
   std::optional<std::size_t> hovered;
   const auto row = [&](std::size_t i) {
@@ -152,7 +155,10 @@ void draw_sweep(const Frame& frame) {
   if (!frame.state.sweep) frame.state.sweep = std::make_shared<SweepState>();
   SweepState& m = *frame.state.sweep;
   refresh(m.drawing, frame.input.sweep.table, frame.session.sweep);
-  if (!(m.zoomed == frame.session.sweep.first)) m.zoomed = frame.session.sweep.first, m.zoom_from = m.zoom_to = 0;
+  if (!(m.zoomed == frame.session.sweep.first)) {
+    m.zoomed = frame.session.sweep.first;
+    m.zoom_from = m.zoom_to = 0;
+  }
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const SweepScene scene{frame.session, frame.input, m, frame.requests};
   const SweepLayout at = layout();

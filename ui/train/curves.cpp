@@ -240,7 +240,8 @@ float draw_legend_of(const TrainPlan& plan, const StepPlot& plot, ImVec2 at, flo
   std::vector<LegendName> names;
   for (std::size_t i = 0; i < (many ? most_named : plot.panel.series.size()); ++i) {
     LegendName& x = names.emplace_back(legend_name(plot.panel.series[i], !is_shown(plot.hidden, i)));
-    x.name = named(plan, x.id), x.what = x.name + ".";
+    x.name = named(plan, x.id);
+    x.what = x.name + ".";
   }
   const int clicked = draw_legend(at, room, names, most_lines);
   if (clicked >= 0) plot.hidden ^= std::uint64_t{1} << clicked;
@@ -260,11 +261,13 @@ void draw_plot(const TrainScene& s, const StepPlot& plot, const Box& box) {
       draw_legend_of(s.record()->plan, plot, {box.min.x + px(2), box.min.y + px(title_height + 4)}, box.width());
   const ImVec2 at{box.min.x, box.min.y + px(title_height + 6) + legend};
   ImGui::SetCursorScreenPos(at);
-  plot.panel.x.min = 0, plot.panel.x.max = s.state.drawing.last;
+  plot.panel.x.min = 0;
+  plot.panel.x.max = s.state.drawing.last;
   plot.panel.y.log = plot.log && has_positive(plot.panel, plot.hidden);
   const std::vector<Series> pale = pale_curves(s.state, plot);
   PanelLook look = step_look(s.state, plot.id);
-  look.hidden = plot.hidden, look.pale = pale;
+  look.hidden = plot.hidden;
+  look.pale = pale;
   look.label = [&](const Series& curve) {
     return value_text(curve.y.back(), 3) + (names_fit() ? " " + named(s.record()->plan, curve.label) : "");
   };

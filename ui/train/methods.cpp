@@ -207,8 +207,11 @@ void exchange_buttons(const TrainScene& s, float width) {
   explain(possible ? "Takes a, b and the main format from Explore; each backward pass becomes the usual one of its method."
                    : "Explore shows a method that is not emulated, so it cannot be used for training.");
   ImGui::SameLine(0, px(8));
-  if (push_button("give to Explore###give methods", false, {half, 0}))
-    e.a = s.plan().a.method, e.b = s.plan().b.method, e.format = s.plan().a.format;
+  if (push_button("give to Explore###give methods", false, {half, 0})) {
+    e.a = s.plan().a.method;
+    e.b = s.plan().b.method;
+    e.format = s.plan().a.format;
+  }
   explain("Gives these methods and a's main format to Explore, where each step of the forward pass can be changed.");
 }
 

@@ -53,14 +53,17 @@ void refresh_picture(const TrainScene& s, const PairRecord& pair) {
   m.picture_record = s.input.train.record;
   m.picture_gap = s.input.train.gap;
   m.picture_look = look;
-  m.picture_x0 = x.from, m.picture_x1 = x.to;
+  m.picture_x0 = x.from;
+  m.picture_x1 = x.to;
   CellPicture& p = m.picture;
   if (shows_gap(s)) {
-    p.rows = p.n = m.picture_gap->rows, p.cols = p.across = m.picture_gap->cols;
+    p.rows = p.n = m.picture_gap->rows;
+    p.cols = p.across = m.picture_gap->cols;
     p.values = m.picture_gap->values;
   } else {
     WeightCells cells = weight_cells(pair.points, look.tensor, x, s.record()->plan.measure_every);
-    p.rows = p.n = cells.rows, p.cols = p.across = cells.columns;
+    p.rows = p.n = cells.rows;
+    p.cols = p.across = cells.columns;
     p.values = std::move(cells.values);
   }
   measure_cells(p);
@@ -198,7 +201,8 @@ void draw_train_picture(const TrainScene& s, const Box& box) {
   const Colouring how = colouring(false, automatic_range(static_cast<double>(p.largest)), s.session.view);
   FigurePanel panel;
   panel.x = {.whole = true, .min = 0, .max = matrix ? std::max(1, p.cols) : s.state.drawing.last};
-  panel.y.min = 0, panel.y.max = 1;
+  panel.y.min = 0;
+  panel.y.max = 1;
   PanelLook look = step_look(s.state, "weights");
   look.hides_y = true;
   if (matrix) look.shown = {};

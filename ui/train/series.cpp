@@ -69,9 +69,11 @@ void add_of_seeds(Series& curve, const TrainDrawing& d, int step, Number number)
   double least = y, greatest = y;
   for (const auto& seed : d.seeds) {
     const double x = number(*seed);
-    least = std::fmin(least, x), greatest = std::fmax(greatest, x);
+    least = std::fmin(least, x);
+    greatest = std::fmax(greatest, x);
   }
-  curve.low.push_back(least), curve.high.push_back(greatest);
+  curve.low.push_back(least);
+  curve.high.push_back(greatest);
 }
 
 /// True if `to` only adds points to the curves drawn from `d.record`.
@@ -204,12 +206,16 @@ void set_axes(TrainDrawing& d) {
 FigurePanel figure_of(const FigurePanel& all, std::uint64_t hidden, bool log, double last) {
   constexpr double print_pixels = 2000;
   FigurePanel p;
-  p.x = all.x, p.y = all.y;
+  p.x = all.x;
+  p.y = all.y;
   p.y.log = log && has_positive(all, hidden);
   for (std::size_t i = 0; i < all.series.size(); ++i) {
     if (!is_shown(hidden, i)) continue;
     Series& s = p.series.emplace_back(decimated(all.series[i], 0, last, print_pixels));
-    if (std::ranges::equal(s.low, s.high)) s.low.clear(), s.high.clear();
+    if (std::ranges::equal(s.low, s.high)) {
+      s.low.clear();
+      s.high.clear();
+    }
     for (std::vector<double>* const values : {&s.y, &s.low, &s.high})
       for (double& y : *values)
         if (p.y.log && !(y > 0)) y = nan;
@@ -280,7 +286,10 @@ int reference_of(const TrainRecord& record, TrainMeasure measure, int tensor) {
     if (pair.pair.role == Role::initialisation) return static_cast<int>(p);
     if (pair.pair.role != Role::format) continue;
     const double newest = pair.points.empty() ? 0 : measure_of(pair.points.back(), measure, tensor);
-    if (newest > most || best < 0) best = static_cast<int>(p), most = newest;
+    if (newest > most || best < 0) {
+      best = static_cast<int>(p);
+      most = newest;
+    }
   }
   return best;
 }
@@ -380,9 +389,11 @@ FigurePanel matrix_panel(const TrainRecord& r, const TrainLook& look, const Weig
   p.x = number_axis("column of " + tensor);
   p.y = number_axis("row of " + tensor);
   FigureHeat& h = p.heat.emplace();
-  h.width = gap->cols, h.height = gap->rows;
+  h.width = gap->cols;
+  h.height = gap->rows;
   h.values = gap->values;
-  h.x1 = gap->cols, h.y1 = gap->rows;
+  h.x1 = gap->cols;
+  h.y1 = gap->rows;
   h.diverging = false;
   h.label = "|ΔW|, " + r.pairs[static_cast<std::size_t>(look.pair)].pair.name;
   fit_range(h);
@@ -400,9 +411,11 @@ FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
   p.x = number_axis("training step");
   p.y = number_axis(tensor != nullptr ? "row of " + tensor->name : "tensor");
   FigureHeat& h = p.heat.emplace();
-  h.width = cells.columns, h.height = cells.rows;
+  h.width = cells.columns;
+  h.height = cells.rows;
   h.values = std::move(cells.values);
-  h.x1 = last, h.y1 = tensor != nullptr ? tensor->rows : h.height;
+  h.x1 = last;
+  h.y1 = tensor != nullptr ? tensor->rows : h.height;
   h.diverging = false;
   h.label = "max |ΔW|, " + pair->pair.name;
   fit_range(h);

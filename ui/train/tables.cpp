@@ -195,7 +195,9 @@ void draw_train_replay(const TrainScene& s) {
     for (const PairPoint& p : r.pairs[0].points) {
       if (s.look().step >= 0 && p.step > s.look().step) break;
       newest = measure_of(p, measure, s.look().tensor);
-      sum += newest, squares += newest * newest, ++count;
+      sum += newest;
+      squares += newest * newest;
+      ++count;
     }
   const WithSpacing spacing({0, 0});
   label(Face::label, colours().text, std::string("Direct effect, ") + text_of(measure).title);

@@ -181,7 +181,10 @@ void draw_header(const TrainScene& s) {
   if (one_line) kept_buttons(s, unit);
   checkpoint_button(s, unit);
   const float last = top + (one_line ? 0 : px(control_height + 4)), below = last + px(control_height + 8);
-  if (!one_line) ImGui::SetCursorScreenPos({at.x, last}), kept_buttons(s, unit);
+  if (!one_line) {
+    ImGui::SetCursorScreenPos({at.x, last});
+    kept_buttons(s, unit);
+  }
   draw_progress_line(s, {at.x, below}, width);
   take_room({at.x, below + px(18 + 6)}, {0, 0});
 }

@@ -76,7 +76,8 @@ std::string replay_text(const TrainRecord& r) {
   double sum = 0, most = 0;
   for (const PairPoint& p : r.pairs[0].points) {
     const double x = measure_of(p, concluded_from, -1);
-    sum += x, most = std::max(most, x);
+    sum += x;
+    most = std::max(most, x);
   }
   const auto count = r.pairs[0].points.size();
   return fmt::format("Mean over {} measured steps {}, largest {}; feedback from step to step is excluded.", count,
@@ -111,14 +112,24 @@ TrainWords known_words(const TrainRecord& r, const PairPoint& point, const Weigh
 
 std::string named(const TrainPlan& plan, std::string_view text) {
   Experiment e;
-  e.a = plan.a.method, e.b = plan.b.method, e.format = plan.a.format;
+  e.a = plan.a.method;
+  e.b = plan.b.method;
+  e.format = plan.a.format;
   MethodNames names = method_names(e);
   if (names.a == "a") names = {method_words(e.a), method_words(e.b), ""};
-  if (plan.a.format != plan.b.format) names.a += " in " + name(plan.a.format), names.b += " in " + name(plan.b.format);
+  if (plan.a.format != plan.b.format) {
+    names.a += " in " + name(plan.a.format);
+    names.b += " in " + name(plan.b.format);
+  }
   const std::string_view a_gradient = grad_policy_name(plan.a.gradient), b_gradient = grad_policy_name(plan.b.gradient);
-  if (names.a == names.b && a_gradient != b_gradient)
-    names.a += fmt::format(", backward {}", a_gradient), names.b += fmt::format(", backward {}", b_gradient);
-  if (names.a == names.b) names.a += " (a)", names.b += " (b)";
+  if (names.a == names.b && a_gradient != b_gradient) {
+    names.a += fmt::format(", backward {}", a_gradient);
+    names.b += fmt::format(", backward {}", b_gradient);
+  }
+  if (names.a == names.b) {
+    names.a += " (a)";
+    names.b += " (b)";
+  }
   return with_names(text, names);
 }
 

@@ -93,7 +93,10 @@ void draw_spread(const Series& s, Colour colour, bool sideways) {
     return;
   }
   std::vector<double> below, above;
-  for (std::size_t i = 0; i < s.x.size(); ++i) below.push_back(s.y[i] - s.low[i]), above.push_back(s.high[i] - s.y[i]);
+  for (std::size_t i = 0; i < s.x.size(); ++i) {
+    below.push_back(s.y[i] - s.low[i]);
+    above.push_back(s.high[i] - s.y[i]);
+  }
   ImPlotSpec bars = stroke(faded(colour, 0.7f), 1.2f);
   bars.Size = px(4);
   if (sideways) bars.Flags = ImPlotErrorBarsFlags_Horizontal;
@@ -152,7 +155,10 @@ std::vector<DrawnCurve> curves_of(const FigurePanel& p, const PanelLook& look, c
   const auto add = [&](const Series& s, Colour colour) {
     DrawnCurve& c = curves.emplace_back(DrawnCurve{decimated(s, x.low, x.high, each), colour, curves.size()});
     for (double& at : c.series.x) at += category_shift(p, curves.size() - 1);
-    if (count > most_spreads && is_line(s)) c.series.low.clear(), c.series.high.clear();
+    if (count > most_spreads && is_line(s)) {
+      c.series.low.clear();
+      c.series.high.clear();
+    }
     if (p.y.log && s.shape != Shape::steps)
       for (std::vector<double>* const values : {&c.series.y, &c.series.low, &c.series.high})
         for (double& v : *values)
@@ -196,7 +202,8 @@ NamedTicks x_ticks(const FigureAxis& axis, const PanelLook& look, const NumberSp
     const float half = text_width(Face::mono_small, look.names[i]) / 2 + px(4), at = static_cast<float>(share) * width;
     if (share < 0 || share > 1 || at - half < free) continue;
     free = at + half;
-    ticks.at.push_back(t), ticks.names.push_back(look.names[i].c_str());
+    ticks.at.push_back(t);
+    ticks.names.push_back(look.names[i].c_str());
   }
   return ticks;
 }
@@ -258,7 +265,8 @@ void take_range(const PanelRange& range, const NumberSpan& all, const NumberSpan
   if (ImPlot::IsPlotHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) now = all;
   if (now.low == before.low && now.high == before.high) return;
   const bool whole = now.low <= all.low + near && now.high >= all.high - near;
-  *range.from = whole ? 0 : now.low, *range.to = whole ? 0 : now.high;
+  *range.from = whole ? 0 : now.low;
+  *range.to = whole ? 0 : now.high;
 }
 
 /// The visible part of the axis.
@@ -324,9 +332,17 @@ PanelMouse draw_panel(const FigurePanel& p, const PanelLook& look, ImVec2 size) 
   const NumberSpan y = y_range(p.y, drawn);
   const NamedTicks ticks = x_ticks(p.x, look, before, room.x - px(48));
   PlotFrame frame{.id = look.id, .x0 = all.low, .x1 = all.high, .y0 = y.low, .y1 = y.high, .log_y = p.y.log};
-  frame.x_ticks = ticks.at, frame.x_labels = ticks.names, frame.log_x = p.x.log, frame.mouse = true;
-  if (zooms) frame.from = &now.low, frame.to = &now.high, frame.least_span = look.shown.least;
-  frame.categories = p.x.categories, frame.hides_y = look.hides_y;
+  frame.x_ticks = ticks.at;
+  frame.x_labels = ticks.names;
+  frame.log_x = p.x.log;
+  frame.mouse = true;
+  if (zooms) {
+    frame.from = &now.low;
+    frame.to = &now.high;
+    frame.least_span = look.shown.least;
+  }
+  frame.categories = p.x.categories;
+  frame.hides_y = look.hides_y;
   if (!begin_plot(frame, room)) return {};
   ImPlot::PushPlotClipRect();
   if (look.behind) look.behind();

@@ -129,7 +129,10 @@ bool path_field(const char* id, const char* hint, PathPrompt& prompt, const Pane
                                                 ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll |
                                                     (goes_on ? ImGuiInputTextFlags_CallbackCompletion : 0),
                                                 goes_on ? complete : nullptr, &completed);
-  if (ImGui::IsItemEdited()) prompt.failed = false, prompt.edited = true;
+  if (ImGui::IsItemEdited()) {
+    prompt.failed = false;
+    prompt.edited = true;
+  }
   return entered && !prompt.typed.empty();
 }
 

@@ -47,7 +47,10 @@ void set_categories(std::span<const std::string> names, float height) {
       std::max(1.0f, std::ceil(static_cast<float>(names.size()) * (line_height(Face::mono_small) + px(1)) / height)));
   std::vector<double> at;
   std::vector<const char*> shown;
-  for (std::size_t i = 0; i < names.size(); i += every) at.push_back(static_cast<double>(i)), shown.push_back(names[i].c_str());
+  for (std::size_t i = 0; i < names.size(); i += every) {
+    at.push_back(static_cast<double>(i));
+    shown.push_back(names[i].c_str());
+  }
   ImPlot::SetupAxisTicks(ImAxis_Y1, at.data(), static_cast<int>(at.size()), shown.data());
 }
 
@@ -97,7 +100,9 @@ Names names_in(std::span<const LegendName> entries, float room) {
   for (const float width : widths) {
     if (width > room / left && room / left >= px(20)) return {room / left, true};
     if (width > room) break;
-    widest = width, room -= width, --left;
+    widest = width;
+    room -= width;
+    --left;
   }
   return {widest, false};
 }
@@ -224,7 +229,8 @@ Series decimated(const Series& s, double x0, double x1, double pixels) {
   Series d = s;
   const auto begin = s.x.begin();
   auto first = std::ranges::lower_bound(s.x, x0) - begin, end = std::ranges::upper_bound(s.x, x1) - begin;
-  first = std::max<std::ptrdiff_t>(0, first - 1), end = std::min(std::ssize(s.x), end + 1);
+  first = std::max<std::ptrdiff_t>(0, first - 1);
+  end = std::min(std::ssize(s.x), end + 1);
   const auto count = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - first)),
              buckets = static_cast<std::size_t>(std::max(1.0, pixels));
   for (std::vector<double>* const values : {&d.x, &d.y, &d.low, &d.high}) {
@@ -243,11 +249,18 @@ Series decimated(const Series& s, double x0, double x1, double pixels) {
     for (std::size_t i = from; i < to; ++i) {
       if (s.y[i] < s.y[low] || std::isnan(s.y[low])) low = i;
       if (s.y[i] > s.y[high] || std::isnan(s.y[high])) high = i;
-      if (!s.low.empty()) band.take(s.low[i]), band.take(s.high[i]);
+      if (!s.low.empty()) {
+        band.take(s.low[i]);
+        band.take(s.high[i]);
+      }
     }
     for (const std::size_t i : {std::min(low, high), std::max(low, high)}) {
-      d.x.push_back(s.x[i]), d.y.push_back(s.y[i]);
-      if (!s.low.empty()) d.low.push_back(band.low), d.high.push_back(band.high);
+      d.x.push_back(s.x[i]);
+      d.y.push_back(s.y[i]);
+      if (!s.low.empty()) {
+        d.low.push_back(band.low);
+        d.high.push_back(band.high);
+      }
       if (low == high) break;
     }
   }

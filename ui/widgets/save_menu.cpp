@@ -92,7 +92,10 @@ void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
   const bool drawn = as != ExportAs::screen;
   if (choose("as", "keep as", std::span<const Choice>(formats).first(drawable ? formats.size() : 1), as, true)) c.as = as;
   int columns = c.slide ? 2 : c.two_columns;
-  if (choose("width", "columns", widths, columns, drawn)) c.two_columns = columns == 1, c.slide = columns == 2;
+  if (choose("width", "columns", widths, columns, drawn)) {
+    c.two_columns = columns == 1;
+    c.slide = columns == 2;
+  }
   choose_letters(c, drawn && c.as != ExportAs::tex);
   choose("in a", "bundle", bundles, c.zip, drawn);
   if (has_range) choose("tiles", "range", ranges, c.shown_tiles, drawn);

@@ -79,7 +79,10 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
       width = std::max(width, text_width(Face::mono_small, cell_text(table.columns[c], table.rows[row][c])));
     widths.push_back(width + px(first && marked && !table.columns[c].minor ? 14 : 2));
     first &= table.columns[c].minor;
-    if (!table.columns[c].minor) room -= widths.back() + 2 * px(cell_padding), ++shown;
+    if (!table.columns[c].minor) {
+      room -= widths.back() + 2 * px(cell_padding);
+      ++shown;
+    }
   }
   room -= ImGui::GetStyle().ScrollbarSize;
   if (room < 0 && !two_lines) return widths_of(table, columns, marked, all_room, two_lines = true);

@@ -239,7 +239,10 @@ void draw_words(std::string_view headline, Colour colour, std::string_view sente
   wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
   ImGui::PopStyleVar();
   const float height = ImGui::GetItemRectMax().y - at.y, kept = kept_height(room.x, height);
-  if (kept > height) ImGui::SetCursorScreenPos(at), ImGui::Dummy({0, kept});
+  if (kept > height) {
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({0, kept});
+  }
   ImGui::EndGroup();
   explain(headline, sentence);
 }

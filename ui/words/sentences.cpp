@@ -146,11 +146,17 @@ std::array<std::string, 2> legend_names(std::span<const Experiment> all) {
   std::array<std::string, 2> names{legend_name(all, &Experiment::a), legend_name(all, &Experiment::b)};
   if (names[0] == names[1] && !names[0].empty()) {
     const Option differs = difference_of(all[0]);
-    if (!differs.a.empty()) names[0] += ", " + differs.a, names[1] += ", " + differs.b;
+    if (!differs.a.empty()) {
+      names[0] += ", " + differs.a;
+      names[1] += ", " + differs.b;
+    }
   }
   if (names[0].empty()) names[0] = "the varied method";
   if (names[1].empty()) names[1] = "the other method";
-  if (names[0] == names[1]) names[0] += " (a)", names[1] += " (b)";
+  if (names[0] == names[1]) {
+    names[0] += " (a)";
+    names[1] += " (b)";
+  }
   return names;
 }
 

@@ -35,7 +35,8 @@ class ShareTeller {
  public:
   void operator()(double share) {
     if (share != 0 && (share < told_ + 0.002 || Clock::now() < at_ + std::chrono::milliseconds(50))) return;
-    told_ = share, at_ = Clock::now();
+    told_ = share;
+    at_ = Clock::now();
     tell(Message::share, {reinterpret_cast<const char*>(&share), sizeof share});
   }
 

@@ -184,8 +184,14 @@ class CpuHeads {
     gather(batch_.v, place, 2, false, x.v, x.width);
     copy_rows(gradient.d_o + offset, stride, n_, d_, x.d_o, x.width);
     const T *queries = x.q, *stored = x.k;
-    if (x.width != d_) copy_rows(x.q, x.width, n_, d_, x.queries, d_), queries = x.queries;
-    if (x.width != d_ || rule.job.reversed) copy_rows(x.k, x.width, n_, d_, x.keys, d_, rule.job.reversed), stored = x.keys;
+    if (x.width != d_) {
+      copy_rows(x.q, x.width, n_, d_, x.queries, d_);
+      queries = x.queries;
+    }
+    if (x.width != d_ || rule.job.reversed) {
+      copy_rows(x.k, x.width, n_, d_, x.keys, d_, rule.job.reversed);
+      stored = x.keys;
+    }
     if (rule.delta_from == DeltaFrom::output) copy_rows(batch_.o + offset, stride, n_, d_, x.o, d_);
     GradientRule<T> own = of_backward(rule, place, {queries, stored, x.q, x.k, x.v, x.d_o, x.width, x.o, x.column_numbers});
     find_ranges(own.job);

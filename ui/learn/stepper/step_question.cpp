@@ -132,8 +132,11 @@ std::vector<StepQuestion> step_questions(const LessonScene& scene, RecurrenceVie
   if (problem.empty()) problem = unknown_word("algorithms", words, stepped_names);
   if (!problem.empty()) return {};
   StepQuestion q;
-  q.scores = scores, q.d = 2, q.format = scene.experiment.format;
-  q.block_k = scene.experiment.a.block_k, q.precision = scene.experiment.a.precision;
+  q.scores = scores;
+  q.d = 2;
+  q.format = scene.experiment.format;
+  q.block_k = scene.experiment.a.block_k;
+  q.precision = scene.experiment.a.precision;
   q.pv = scene.experiment.a.accumulator.pv;
   problem = why_no_accumulator(scene.experiment, scene.experiment.a, AttentionProduct::pv, q.pv);
   if (const Method* scaled = scaled_method(scene)) {

@@ -277,7 +277,8 @@ std::vector<FigurePanel> heaps_panels(const LessonScene& scene, std::string&) {
   const double low = std::min(state.x.front(), state.y.front()),
                high = std::max({static_cast<double>(std::max(state.x.back(), state.y.back())), low + 1e-9});
   FigurePanel p;
-  p.x = number_axis("weight"), p.y = number_axis("weights of the first model up, of the second down");
+  p.x = number_axis("weight");
+  p.y = number_axis("weights of the first model up, of the second down");
   p.series = {heap_series(fmt::format("seed {}", state.seed), Ink::a, state.x, low, high, 1),
               heap_series(fmt::format("seed {}", state.seed + 1), Ink::b, state.y, low, high, -1)};
   const double height = 0.3 * std::ranges::max(p.series[0].y);

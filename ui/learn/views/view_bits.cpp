@@ -249,7 +249,10 @@ bool edit_value(LessonScene& scene, double& x, const std::vector<Format>& format
   x = number.value_or(x);
   const auto button = [&](const char* label, double result, const std::string& what, const char* formula) {
     ImGui::SameLine(0, px(8));
-    if (push_button(label, false, {px(32), 0})) x = result, changed = true;
+    if (push_button(label, false, {px(32), 0})) {
+      x = result;
+      changed = true;
+    }
     explain(what, formula);
   };
   const double stored = round(formats[0], x);

@@ -117,7 +117,8 @@ std::string draw_heatmap_view(LessonScene& scene) {
   offer_figure(scene, Plot::heat_map, "heat map", at, {at.x + scene.width, at.y + height}, [&] {
     Session s;
     s.experiment = scene.experiment;
-    s.view.field = field, s.view.tensor = view.tensor;
+    s.view.field = field;
+    s.view.tensor = view.tensor;
     return s;
   });
   return "";

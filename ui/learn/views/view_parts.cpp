@@ -63,7 +63,9 @@ int stepped(LessonScene& scene, int at, int start, int last) {
   if (is_first) {
     s.found = true;
     s.view = scene.view.index;
-    s.at = at, s.start = start, s.last = last;
+    s.at = at;
+    s.start = start;
+    s.last = last;
   }
   return at;
 }
