@@ -194,7 +194,10 @@ void draw_figure(const FigureArguments& x, const Streams& streams) {
   }
   if (is_of_schema(x.what, "attoscope.session/"))
     throw std::invalid_argument("--plot is missing, expected the plot of the session to draw, such as heat_map");
-  if (is_of_schema(x.what, "attoscope.sweep/")) return check_bundle_place("--out", x.out), redraw_sweep(x, streams);
+  if (is_of_schema(x.what, "attoscope.sweep/")) {
+    check_bundle_place("--out", x.out);
+    return redraw_sweep(x, streams);
+  }
   const AskedFigure asked = asked_for(x);
   const FigureStyle style = print_of(x);
   check_bundle_place("--out", x.out);  // before computing

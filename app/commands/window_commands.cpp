@@ -123,7 +123,10 @@ void check_session(const LinkMessage& message, const std::string& link) {
 /// The message to send, with absolute paths. Throws if its settings are wrong or its files cannot be read.
 LinkMessage message_of(const OpenArguments& x) {
   LinkMessage message = typed_message(x);
-  if (!message.session.empty()) return check_session(message, x.files.front()), message;
+  if (!message.session.empty()) {
+    check_session(message, x.files.front());
+    return message;
+  }
   check_count(message.files);
   ExperimentOptions settings;
   settings.typed = message.settings;

@@ -51,7 +51,10 @@ class App {
 
   /// Shows a frame if one is due, and waits for the next; returns false when the window is closed.
   bool turn() {
-    if (window_.closing()) return sessions_.close(session_), false;
+    if (window_.closing()) {
+      sessions_.close(session_);
+      return false;
+    }
     if (const std::optional<LinkMessage> message = link_.take()) open_sent(*message, context());
     if (window_.visible()) show_frame();
     const bool moving = explorer_.computing() || sweeper_.busy() || train_.busy() || model_.busy() || exporter_.busy() ||

@@ -135,7 +135,10 @@ void open_model(const std::string& file, const SessionContext& context) {
 /// Takes a dropped file for the Model workspace: a checkpoint, or a text or tokens if it is shown. Returns false for others.
 bool drop_on_model(const std::string& file, const SessionContext& context) {
   const bool shown = context.session.view.workspace == ui::Workspace::model;
-  if (!checkpoint_at(file).empty()) return open_model(file, context), true;
+  if (!checkpoint_at(file).empty()) {
+    open_model(file, context);
+    return true;
+  }
   if (!shown || !(file.ends_with(".txt") || file.ends_with(".md") || is_tensor_file(file))) return false;
   context.session.model.text = ui::ModelText::file;
   context.session.model.file = file;

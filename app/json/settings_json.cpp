@@ -66,8 +66,14 @@ bool read_sink(const Parsed& value, std::optional<double>& x, const RealRange& r
 bool read_text(const Parsed& value, const Setting& s) {
   if (!value.is_string()) return false;
   const auto text = value.get<std::string>();
-  if (const auto* x = std::get_if<std::string*>(&s.value)) return **x = bytes_of_json(text), true;
-  if (const auto* x = std::get_if<HexValue>(&s.value)) return *x->value = from_hex16(text).value(), true;
+  if (const auto* x = std::get_if<std::string*>(&s.value)) {
+    **x = bytes_of_json(text);
+    return true;
+  }
+  if (const auto* x = std::get_if<HexValue>(&s.value)) {
+    *x->value = from_hex16(text).value();
+    return true;
+  }
   if (const auto* x = std::get_if<PixelsValue>(&s.value))
     return *x->value = text.empty() ? std::vector<std::int8_t>{} : parse_pixels(text, x->size), true;
   return set(s, text);

@@ -113,7 +113,10 @@ Ranks::~Ranks() {
 }
 
 bool Ranks::agree(const std::function<void()>& preparation) const {
-  if (count_ == 1) return preparation(), true;
+  if (count_ == 1) {
+    preparation();
+    return true;
+  }
   int ready = 0, all_ready = 0;
   std::exception_ptr failure;
   const auto prepare = [&] {

@@ -41,7 +41,10 @@ bool has_program() {
 template <class Dialog>
 bool answered(Dialog& dialog, const std::function<bool()>& cancelled) {
   while (!dialog.ready())
-    if (cancelled()) return dialog.kill(), false;
+    if (cancelled()) {
+      dialog.kill();
+      return false;
+    }
   return true;
 }
 

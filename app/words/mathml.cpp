@@ -90,8 +90,14 @@ class Reader {
     if (c == '{') return group();
     if (c == '\\') return command();
     if (is_digit(c)) return number();
-    if (is_letter(c)) return ++at_, element("mi", std::string(1, c));
-    if (c == '.') return ++at_, element("mo", ".");
+    if (is_letter(c)) {
+      ++at_;
+      return element("mi", std::string(1, c));
+    }
+    if (c == '.') {
+      ++at_;
+      return element("mo", ".");
+    }
     ++at_;
     return sign(std::string_view(&c, 1));
   }

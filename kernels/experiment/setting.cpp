@@ -33,7 +33,10 @@ bool set_real(double& x, std::string_view text, const RealRange& range) {
 }
 
 bool set_sink(std::optional<double>& x, std::string_view text, const RealRange& range) {
-  if (text == "none") return x.reset(), true;
+  if (text == "none") {
+    x.reset();
+    return true;
+  }
   double typed = 0;
   if (!set_real(typed, text, range)) return false;
   x = typed;

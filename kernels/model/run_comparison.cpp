@@ -132,7 +132,10 @@ class RunJudge {
     const RunTolerance tolerance(x);
     const RunTolerance::Found found = tolerance.of(x.expected);
     add({t, layer, found.ratio, found.ratio > 1 ? place_of_difference(found, x) : ""}, [&] {
-      if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
+      if (const std::string text = not_finite(x); !text.empty()) {
+        found_.explained = true;
+        return text;
+      }
       return explanation(t, step, [&](const std::vector<double>& y) { return tolerance.of(y); });
     });
   }
@@ -283,7 +286,10 @@ class RunJudge {
   void hold_tokens(const TensorRivals& x) {
     const LogTolerance tolerance(x);
     add({ModelTensor::logprobs, -1, tolerance.ratio(x, x.expected), ""}, [&] {
-      if (const std::string text = not_finite(x); !text.empty()) return found_.explained = true, text;
+      if (const std::string text = not_finite(x); !text.empty()) {
+        found_.explained = true;
+        return text;
+      }
       return explanation(ModelTensor::logprobs, a_.layers, [&](const std::vector<double>& y) {
         return RunTolerance::Found{tolerance.ratio(x, y), mean_abs_difference(x.captured, y), {}, {}};
       });

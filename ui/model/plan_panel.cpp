@@ -136,8 +136,10 @@ bool edit_around_line(std::string_view name, std::string_view meaning, const std
   draw_text({at.x, at.y + px(4)}, Face::mono_small, now == usual ? colours().secondary : colours().accent, std::string(name));
   ImGui::SetCursorScreenPos({at.x + px(130), at.y});
   const WithField f(Face::mono_small, 22);
-  if (!begin_combo(("##" + std::string(name)).c_str(), now, px(110)))
-    return explain(fmt::format("{}.", meaning), "as the preset: " + usual), false;
+  if (!begin_combo(("##" + std::string(name)).c_str(), now, px(110))) {
+    explain(fmt::format("{}.", meaning), "as the preset: " + usual);
+    return false;
+  }
   bool changed = false;
   for (const std::string_view value : offered) {
     if (value.empty()) continue;
@@ -166,7 +168,8 @@ void edit_around_lines(const std::string& preset, const Surroundings& around, st
       Surroundings s = around;
       s[step.step] = parse_rounding(value);
       std::string all = surroundings_text(preset, s);
-      return surroundings(all), all;
+      surroundings(all);
+      return all;
     };
     if (edit_around_line(step.name, step.meaning, rounding_text(around[step.step]), rounding_text(usual[step.step]),
                          step_formats, with, text))

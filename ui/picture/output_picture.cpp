@@ -423,12 +423,18 @@ std::optional<Box> read_cell(const Output& o, const Cell& under) {
   const Cell cell = pinned && view.cell_row >= 0 && view.cell_col >= 0 && view.cell_col < state.cols
                         ? Cell{matrix_row(*state.result, view.cell_row), view.cell_col}
                         : under;
-  if (cell.row < 0) return await_cell(o), std::nullopt;
+  if (cell.row < 0) {
+    await_cell(o);
+    return std::nullopt;
+  }
   const double row = state.result->rows[static_cast<std::size_t>(cell.row)];
   const RowSpan rows = pinned ? RowSpan{row, row + 1} : row_span(state, cell.row);
   const double col = column_of(state, cell);
   for (const Pane& pane : o.panes) draw_cell_mark(pane.p, o.rect, rows, col, col + 1);
-  if (is_masked(state, cell)) return draw_masked(o, cell), std::nullopt;
+  if (is_masked(state, cell)) {
+    draw_masked(o, cell);
+    return std::nullopt;
+  }
   const Pane& at = ImGui::GetIO().MousePos.x > o.panes.front().p.max.x ? o.panes.back() : o.panes.front();
   return draw_read_out(state, cell, o.whole, {to_x(at.p, o.rect, col + 0.5), to_y(at.p, o.rect, (rows.first + rows.end) / 2)});
 }

@@ -228,9 +228,13 @@ bool draw_control(LessonScene& scene, const std::string& key) {
                       : !c->choices.empty()     ? edit_choice
                       : !c->words.empty()       ? edit_menu
                                                 : edit_flag;
-    return draw(scene, *c), true;
+    draw(scene, *c);
+    return true;
   }
-  if (key == "policy" || key == "baseline") return edit_named_policy(scene, key == "policy"), true;
+  if (key == "policy" || key == "baseline") {
+    edit_named_policy(scene, key == "policy");
+    return true;
+  }
   const bool is_step = (key.starts_with("a.") || key.starts_with("b.")) && step_called(std::string_view(key).substr(2));
   if (is_step) edit_step(scene, key);
   return is_step;
