@@ -31,12 +31,14 @@ History::Moment History::moment(const Session& session) const {
 bool History::same(const Session& session, const Moment& moment) {
   Session compared = without_pins(session);
   compared.view = looked_at_as(std::move(compared.view), moment.session.view);
+  compared.lesson.progress = moment.session.lesson.progress;
   return compared == moment.session && session.pins == *moment.pins;
 }
 
 void History::restore(const Moment& moment, Session& session) {
-  const View now = std::exchange(session, moment.session).view;
-  take_look(session.view, now);
+  const Session now = std::exchange(session, moment.session);
+  take_look(session.view, now.view);
+  if (session.origin == now.origin) session.lesson.progress = now.lesson.progress;
   session.pins = *moment.pins;
 }
 
@@ -51,10 +53,9 @@ void History::keep(const Session& session) {
 void History::observe(const Session& session, bool busy) {
   if (values_.empty()) return keep(session);
   if (busy) return;
-  if (same(session, values_[at_]))
-    values_[at_].session.view = session.view;  // undo restores the latest zoom of this entry
-  else
-    keep(session);
+  if (!same(session, values_[at_])) return keep(session);
+  values_[at_].session.view = session.view;                        // undo restores the latest zoom of this entry
+  values_[at_].session.lesson.progress = session.lesson.progress;  // and its progress, from another file's session
 }
 
 void History::settle(const Session& before, const Session& after) {

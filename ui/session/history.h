@@ -14,8 +14,8 @@ class History {
   static constexpr std::size_t most = 200;
 
   /// Records the session if it changed. Records nothing while `busy` (a mouse button is down, a text is typed): a drag is
-  /// one entry. Theme, scale, panel sizes and zooms are not changes: undo keeps the first three, and restores the last zoom of
-  /// each entry.
+  /// one entry. Theme, scale, panel sizes, reading progress and zooms are not changes: undo keeps the first three, also the
+  /// progress within a file or new session, and restores the last zoom of each entry.
   void observe(const Session& session, bool busy);
   /// Replaces the current entry by `after` if it equals `before`: for changes that the user did not make.
   void settle(const Session& before, const Session& after);

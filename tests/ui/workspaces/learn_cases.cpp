@@ -100,6 +100,21 @@ CASE(learn, turning) {
   });
 }
 
+/// The step on screen counts as read; that is no step of undo, and undo keeps it.
+CASE(learn, undo_goes_past_what_was_read) {
+  open_learn(hand);
+  const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
+  hand.check(hand.disabled(top_bar + "###undo"), "reading the first step is no change");
+  hand.changes("the next step", [&] { hand.click(learn + "###next"); }, at(hand, lessons, 0, 1));
+  hand.key(undo_key, [](Session& s) {
+    s.lesson.name.clear();
+    s.lesson.step = 0;
+  });
+  hand.check(hand.disabled(top_bar + "###undo"), "nothing is left to undo");
+  hand.key(ImGuiMod_Ctrl | ImGuiKey_Y, at(hand, lessons, 0, 1));
+  hand.check(steps_seen(hand.session().lesson, lessons[0]) == 2, "the second step stays read");
+}
+
 CASE(learn, presenting) {
   open_learn(hand);
   const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
