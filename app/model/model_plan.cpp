@@ -90,6 +90,8 @@ std::string token_text(const ui::ModelReading& reading, int token) {
 void read_text(const ui::ModelPlan& plan, const std::string& checkpoint, ui::ModelReading& reading) {
   const std::optional<std::string> text = text_of(plan);
   std::optional<Tokenizer> tokenizer;
+  if (text && random_seed(checkpoint))
+    throw std::runtime_error(checkpoint + ": random weights have no tokenizer, choose file under TEXT and type random:1 there");
   if (text) {
     tokenizer = read_tokenizer(checkpoint);
     reading.tokens = named_in_errors(checkpoint, [&] { return tokenizer->tokens(*text); });

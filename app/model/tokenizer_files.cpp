@@ -134,7 +134,8 @@ Tokenizer of_gguf(const std::string& file) {
 
 Tokenizer read_tokenizer(const std::string& checkpoint) {
   if (random_seed(checkpoint))
-    throw std::runtime_error(checkpoint + ": random weights have no tokenizer, expected a file of tokens or random:SEED");
+    throw std::runtime_error(checkpoint +
+                             ": random weights have no tokenizer, expected --tokens, a file of them or random:SEED");
   std::error_code error;
   if (!std::filesystem::is_directory(checkpoint, error)) return of_gguf(checkpoint);
   return of_folder((std::filesystem::path(checkpoint) / "tokenizer.json").string());

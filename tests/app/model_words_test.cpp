@@ -69,7 +69,19 @@ TEST(ModelPlan, AWrongSeedIsRefusedInASentence) {
     EXPECT_THAT(read_plan(plan).reading->wrong, AllOf(HasSubstr(name), EndsWith(".")));
     EXPECT_NE(attoscope({"model", name, "--tokens", "random:4"}).code, 0) << name;
   }
-  EXPECT_THAT(attoscope({"model", "random:3", "--text", "licence"}).err, HasSubstr("random weights have no tokenizer"));
+  EXPECT_THAT(attoscope({"model", "random:3", "--text", "licence"}).err,
+              HasSubstr("random weights have no tokenizer, expected --tokens, a file of them or random:SEED"));
+}
+
+TEST(ModelPlan, RandomWeightsAskForRandomTokensInTheWindow) {
+  ui::ModelPlan plan;
+  plan.checkpoint = "random:3";
+  EXPECT_EQ(read_plan(plan).reading->wrong,
+            "random:3: random weights have no tokenizer, choose file under TEXT and type random:1 there.");
+  plan.text = ui::ModelText::file;
+  plan.file = "random:1";
+  EXPECT_EQ(read_plan(plan).reading->wrong, "");
+  EXPECT_EQ(read_plan(plan).reading->all_tokens, 1024U);
 }
 
 TEST(ModelPlan, AnAttributionKeepsItsSharesAndGoesOn) {
