@@ -114,6 +114,7 @@ void edit_methods(const ModelScene& s, float width) {
   }
   ImGui::SetCursorScreenPos({from.x, from.y + px(80)});
   edit_format("main format", e);
+  ImGui::Dummy({0, px(3)});
   label(Face::label, colours().secondary, "only in layer, or layer:head");
   path_line("##only", "every layer; 7 or 7:4: only there", s.state.typed_only, s.plan().only, width);
   explain("A layer, or a layer and its head, counted from 0: a and b run only there, and golden attention elsewhere.");

@@ -18,6 +18,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/model/panels.h"
 #include "ui/widgets/path_prompt.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope::testing {
 namespace {
@@ -240,6 +241,10 @@ CASE(model, large_text) {
 CASE(model, controls) {
   const TinyCheckpoint checkpoint;
   open_model_window(hand, model_session(checkpoint));
+  const ImRect above = hand.rect(hand.id(model_plan + "main format/###top code")),
+               only = hand.rect(hand.id(model_plan + "##only"));
+  hand.check(only.Min.y - above.Max.y > line_height(Face::label) + 2 * ImGui::GetStyle().ItemSpacing.y,
+             "the label of only is nearer to its field than to the row above");
   hand.each({{model_plan + "text/licence", [](Session& s) { s.model.text = ModelText::licence; }},
              {model_plan + "text/own", [](Session& s) { s.model.text = ModelText::typed; }},
              {model_plan + "text/file", [](Session& s) { s.model.text = ModelText::file; }},
