@@ -238,8 +238,10 @@ void draw_measure_legend(ImVec2 at, float width, bool known, const PositiveRange
   const float bar = std::floor(std::min(width / 2, px(180))), high = px(10);
   draw_shades(at, {bar, high}, shade_at);
   const float under = at.y + high + px(2);
-  draw_text({at.x, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.least));
-  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, fmt::format("{:.3g}", all.most), 1);
+  ColumnNumbers ends;
+  for (const double x : {all.least, all.most}) ends.take(x);
+  draw_text({at.x, under}, Face::mono_small, colours().secondary, ends.text(all.least, 3));
+  draw_text({at.x + bar, under}, Face::mono_small, colours().secondary, ends.text(all.most, 3), 1);
   draw_fitted({at.x + bar + px(12), at.y - px(2)}, Face::small, colours().secondary, title, width - bar - px(12));
 }
 

@@ -15,12 +15,20 @@ namespace {
 
 constexpr float bar_height = 3, most_bar_height = 14, cell_padding = 3, row_padding = 2;
 
-/// Indices of the columns to show (not only for files).
-std::vector<std::size_t> shown_columns(const Table& table) {
-  std::vector<std::size_t> shown;
+/// A column to show (not only for files).
+struct ShownColumn {
+  std::size_t at;  ///< its index
+  ColumnNumbers numbers;
+};
+std::vector<ShownColumn> shown_columns(const Table& table) {
+  std::vector<ShownColumn> shown;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (table.columns[c].shown != ColumnFor::files) shown.push_back(c);
+    if (table.columns[c].shown != ColumnFor::files) shown.push_back({c, column_numbers(table, c)});
   return shown;
+}
+
+std::string text_in(const Table& table, std::size_t row, const ShownColumn& column) {
+  return cell_text(table.columns[column.at], column.numbers, table.rows[row][column.at]);
 }
 
 /// Compares words alphabetically, and numbers by value; NaN and missing numbers count as the largest.
@@ -35,12 +43,12 @@ bool is_less(const TableCell& x, const TableCell& y) {
 }
 
 /// The rows in the order chosen by clicks on the headings.
-std::vector<std::size_t> order_of(const Table& table, const std::vector<std::size_t>& columns) {
+std::vector<std::size_t> order_of(const Table& table, const std::vector<ShownColumn>& columns) {
   std::vector<std::size_t> order(table.rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const ImGuiTableSortSpecs* const specs = ImGui::TableGetSortSpecs();
   if (specs == nullptr || specs->SpecsCount == 0) return order;
-  const std::size_t by = columns[static_cast<std::size_t>(specs->Specs[0].ColumnIndex)];
+  const std::size_t by = columns[static_cast<std::size_t>(specs->Specs[0].ColumnIndex)].at;
   const bool descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
   std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
     const TableCell &a = table.rows[x][by], &b = table.rows[y][by];
@@ -65,21 +73,22 @@ TitleLines lines_of(const std::string& title, bool two_lines) {
 /// Widths of the columns from their titles and first 64 rows; columns share the spare room evenly. If the room is too small, a
 /// first non-minor column of words shrinks to fit, to 100 px or more; else it gets at most 0.6 of the room. `marked`: the first
 /// non-minor column holds a dot. Sets `two_lines` if titles in one line need more than the room.
-std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>& columns, bool marked, float room,
+std::vector<float> widths_of(const Table& table, const std::vector<ShownColumn>& columns, bool marked, float room,
                              bool& two_lines) {
   constexpr std::size_t looked_at = 64;
   const float all_room = room;
   std::vector<float> widths;
   float shown = 0;
   bool first = true;
-  for (const std::size_t c : columns) {
-    const TitleLines title = lines_of(title_of(table.columns[c]), two_lines);
+  for (const ShownColumn& column : columns) {
+    const ColumnHeading& heading = table.columns[column.at];
+    const TitleLines title = lines_of(title_of(heading), two_lines);
     float width = std::max(text_width(Face::small, title[0]), text_width(Face::small, title[1]));
     for (std::size_t row = 0; row < std::min(looked_at, table.rows.size()); ++row)
-      width = std::max(width, text_width(Face::mono_small, cell_text(table.columns[c], table.rows[row][c])));
-    widths.push_back(width + px(first && marked && !table.columns[c].minor ? 14 : 2));
-    first &= table.columns[c].minor;
-    if (!table.columns[c].minor) {
+      width = std::max(width, text_width(Face::mono_small, text_in(table, row, column)));
+    widths.push_back(width + px(first && marked && !heading.minor ? 14 : 2));
+    first &= heading.minor;
+    if (!heading.minor) {
       room -= widths.back() + 2 * px(cell_padding);
       ++shown;
     }
@@ -88,8 +97,9 @@ std::vector<float> widths_of(const Table& table, const std::vector<std::size_t>&
   if (room < 0 && !two_lines) return widths_of(table, columns, marked, all_room, two_lines = true);
   const float spare = std::max(0.0f, room) / std::max(1.0f, shown);
   for (float& width : widths) width += spare;
-  const auto name = std::ranges::find(columns, false, [&](std::size_t c) { return table.columns[c].minor; }) - columns.begin();
-  if (room < 0 && name < std::ssize(columns) && has_words(table, columns[static_cast<std::size_t>(name)])) {
+  const auto name =
+      std::ranges::find(columns, false, [&](const ShownColumn& c) { return table.columns[c.at].minor; }) - columns.begin();
+  if (room < 0 && name < std::ssize(columns) && has_words(table, columns[static_cast<std::size_t>(name)].at)) {
     float& width = widths[static_cast<std::size_t>(name)];
     width = width + room >= px(100) ? width + room : std::min(width, 0.6f * all_room);
   }
@@ -111,13 +121,13 @@ void draw_heading(const ColumnHeading& heading, bool words, bool two_lines, int 
 }
 
 /// The headings; `anew`: sets these widths, else the columns keep the widths to which they were dragged.
-void draw_headings(const Table& table, const std::vector<std::size_t>& columns, const std::vector<float>& widths,
+void draw_headings(const Table& table, const std::vector<ShownColumn>& columns, const std::vector<float>& widths,
                    bool two_lines, bool anew) {
   ImGuiTable* const drawn = ImGui::GetCurrentTable();
   if (anew) drawn->RefScale = 0;  // else a change of the font size would scale the new widths too
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const ColumnHeading& heading = table.columns[columns[i]];
-    const bool words = has_words(table, columns[i]);
+    const ColumnHeading& heading = table.columns[columns[i].at];
+    const bool words = has_words(table, columns[i].at);
     ImGui::TableSetupColumn(
         (title_of(heading) + "###" + heading.key).c_str(),  // the key is its test label
         (words ? 0 : ImGuiTableColumnFlags_PreferSortDescending) | (heading.minor ? ImGuiTableColumnFlags_DefaultHide : 0),
@@ -130,7 +140,7 @@ void draw_headings(const Table& table, const std::vector<std::size_t>& columns, 
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers, two_lines ? 2 * (line_height(Face::small) + px(row_padding)) : 0);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));
-    draw_heading(table.columns[columns[i]], has_words(table, columns[i]), two_lines, static_cast<int>(i));
+    draw_heading(table.columns[columns[i].at], has_words(table, columns[i].at), two_lines, static_cast<int>(i));
   }
   ImGui::PopStyleColor();
 }
@@ -159,7 +169,7 @@ int first_enabled(int columns) {
 }
 
 /// True if the row was clicked.
-bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t>& columns, const TableLook& look,
+bool draw_row(const Table& table, std::size_t row, const std::vector<ShownColumn>& columns, const TableLook& look,
               float height) {
   const int first = first_enabled(static_cast<int>(columns.size()));
   const TableRow about = look.row(row);
@@ -168,8 +178,7 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   const bool clicked =
       ImGui::Selectable(("##" + about.id).c_str(), about.chosen, ImGuiSelectableFlags_SpanAllColumns, {0, height});
   if (look.hovered != nullptr && ImGui::IsItemHovered()) *look.hovered = row;
-  const std::size_t name = columns[static_cast<std::size_t>(first)];
-  explain(about.meaning.empty() ? cell_text(table.columns[name], table.rows[row][name]) : about.meaning, about.formula);
+  explain(about.meaning.empty() ? text_in(table, row, columns[static_cast<std::size_t>(first)]) : about.meaning, about.formula);
   ImGui::SameLine(0, 0);
   if (about.mark) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -177,12 +186,11 @@ bool draw_row(const Table& table, std::size_t row, const std::vector<std::size_t
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
-    const std::size_t c = columns[i];
+    const std::size_t c = columns[i].at;
     if (const float share = look.bar ? look.bar(row, c) : -1; share >= 0) draw_bar(share, height);
     const bool beside_mark = static_cast<int>(i) == first && about.mark;
     if (beside_mark) ImGui::Indent(px(12));
-    draw_cell(cell_text(table.columns[c], table.rows[row][c]), has_words(table, c),
-              about.chosen ? colours().text : colours().secondary);
+    draw_cell(text_in(table, row, columns[i]), has_words(table, c), about.chosen ? colours().text : colours().secondary);
     if (beside_mark) ImGui::Unindent(px(12));
   }
   return clicked;
@@ -197,13 +205,22 @@ float row_height(std::size_t rows, bool bars, float room) {
 
 }  // namespace
 
-std::string cell_text(const ColumnHeading& heading, const TableCell& cell) {
+ColumnNumbers column_numbers(const Table& table, std::size_t column) {
+  ColumnNumbers numbers;
+  if (table.columns[column].digits == 0) return numbers;
+  for (const std::vector<TableCell>& row : table.rows)
+    if (const auto* const number = std::get_if<double>(&row[column])) numbers.take(*number);
+  return numbers;
+}
+
+std::string cell_text(const ColumnHeading& heading, const ColumnNumbers& column, const TableCell& cell) {
   const auto* const number = std::get_if<double>(&cell);
-  return number != nullptr && std::isnan(*number) ? "NaN" : text_of(heading, cell);
+  if (number != nullptr && std::isnan(*number)) return "NaN";
+  return number != nullptr && heading.digits > 0 ? column.text(*number, heading.digits) : text_of(heading, cell);
 }
 
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look) {
-  const std::vector<std::size_t> columns = shown_columns(table);
+  const std::vector<ShownColumn> columns = shown_columns(table);
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
                                     ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoBordersInBody;

@@ -7,6 +7,7 @@
 
 #include "kernels/experiment/table.h"
 #include "ui/widgets/theme.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 
@@ -26,8 +27,10 @@ struct TableLook {
   std::optional<std::size_t>* hovered = nullptr;  ///< set to the row under the mouse
 };
 
-/// The text of a cell in the window; files have "nan" for NaN.
-std::string cell_text(const ColumnHeading& heading, const TableCell& cell);
+/// The numbers of a column that has a number of digits.
+ColumnNumbers column_numbers(const Table& table, std::size_t column);
+/// The text of a cell in the window, where the numbers of a column share a notation; files have "nan" for NaN.
+std::string cell_text(const ColumnHeading& heading, const ColumnNumbers& column, const TableCell& cell);
 
 /// Draws the visible columns in the available room. A click on a heading sorts by its column. Returns the index in the table of
 /// the clicked row.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
@@ -27,6 +28,21 @@ std::string times(double ratio) {
   if (!std::isfinite(ratio)) return "–";
   if (ratio >= 9999.5 || (ratio > 0 && ratio < 0.005)) return scientific(ratio, 2) + "×";
   return fmt::format("{:.{}f}×", ratio, ratio >= 99.95 ? 0 : ratio >= 9.995 ? 1 : 2);
+}
+
+void ColumnNumbers::take(double x) {
+  if (!std::isfinite(x) || x == 0) return;
+  least_ = std::min(least_, std::abs(x));
+  most_ = std::max(most_, std::abs(x));
+  whole_ = whole_ && x == std::round(x);
+}
+
+std::string ColumnNumbers::text(double x, int digits) const {
+  const double least_plain = most_ < 1 ? 1e-3 : 1e-6;  // shares and log-probabilities, which reach 1, read better as decimals
+  const std::string with_exponent = scientific(x, digits);
+  if (!std::isfinite(x) || x == 0 || least_ < least_plain || most_ >= 1e5) return with_exponent;
+  const int exponent = std::atoi(with_exponent.c_str() + with_exponent.find('e') + 1);
+  return fmt::format("{:.{}f}", x, whole_ ? 0 : std::max(0, digits - 1 - exponent));
 }
 
 std::string compact(double x) {

@@ -1,6 +1,7 @@
 /// Numbers as text of fixed width; kernels/experiment/text.h has their exact text.
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "kernels/arithmetic/format.h"
@@ -16,6 +17,18 @@ std::string times(double ratio);
 std::string compact(double x);
 /// "+1.80e-3": with its sign.
 std::string signed_scientific(double x, int digits = 3);
+
+/// Numbers that stand in one column, all in one notation: with exponents if their sizes ask for them, else without.
+class ColumnNumbers {
+ public:
+  void take(double x);
+  /// x in this many significant digits; without decimals if all numbers are whole.
+  std::string text(double x, int digits) const;
+
+ private:
+  double least_ = HUGE_VAL, most_ = 0;  ///< sizes of the finite ones but 0
+  bool whole_ = true;
+};
 
 /// "0101": a value below 2^digits with this many binary digits.
 std::string binary(std::uint64_t value, int digits);

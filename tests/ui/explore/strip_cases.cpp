@@ -15,6 +15,7 @@
 #include "ui/recurrence/recurrence.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope::testing::strip_cases {
 namespace {
@@ -141,6 +142,7 @@ void check_step(Hand& hand, const Result& r, int index) {
   const std::string sums = text_of(step.sums), max = text_of(step.max),
                     where = std::string(name(r.experiment.a.algorithm)) + ": ";
   const char* const later = r.experiment.a.algorithm == Algorithm::flash1 ? "l = α·%lf + β·Σe → %lf" : "l = α·%lf + Σe → %lf";
+  hand.check(max.ends_with(" ≤ " + scientific(t.p_max) + "  "), where + max);
   double before = 0, sum = 0, m = 0, m_old = 0;
   if (std::sscanf(sums.c_str(), later, &before, &sum) == 2) {
     hand.check(near(sum, t.l), where + sums);

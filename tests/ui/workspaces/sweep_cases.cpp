@@ -245,8 +245,24 @@ CASE(sweep, means_in_digits) {
   is(texts({2, 1e4}, {2}), "2.00e0 ");
   is(texts({0, 0}, {0}), "0 ");
   is(texts({std::nan("")}, {std::nan("")}), "NaN ");
-  is(cell_text({.key = "x", .digits = 3}, std::nan("")), "NaN");
-  is(cell_text({.key = "x", .digits = 3}, 0.51234), "0.512");
+}
+
+/// The numbers of a table's column have one notation, trailing zeros, and no decimals if all are whole.
+CASE(sweep, columns_in_digits) {
+  const auto is = [&](std::initializer_list<double> numbers, const char* expected) {
+    Table table{.columns = {{.key = "x", .digits = 3}}, .rows = {}};
+    for (const double x : numbers) table.rows.emplace_back(1, x);
+    std::string text;
+    for (const std::vector<TableCell>& row : table.rows)
+      text.append(cell_text(table.columns[0], column_numbers(table, 0), row[0])).append(" ");
+    hand.expect_text(text, expected);
+  };
+  is({std::nan(""), 0.51234, 12, 0}, "NaN 0.512 12.0 0 ");
+  is({1.78e-5, 0.00012}, "1.78e-5 1.20e-4 ");
+  is({0.05, 0.0498, 7.39e-5}, "5.00e-2 4.98e-2 7.39e-5 ");
+  is({999.6, 0.9996, -0.00025}, "1000 1.00 -0.000250 ");
+  is({3, 40}, "3 40 ");
+  is({3, 123456}, "3.00e0 1.23e5 ");
 }
 
 /// A table of made-up numbers.
