@@ -16,18 +16,20 @@
 namespace attoscope::ui {
 namespace {
 
-/// "flash2 hw's mean |error|".
+/// "The mean |error| of flash2 hw", "The max error of flash2 hw, ulps".
 std::string subject(const SweepTable& t) {
   if (t.of.empty()) return t.quantity;
-  const std::string relative = t.measure.ends_with("golden") ? " / golden" : "";
-  const std::string& method = t.methods[t.of == "b" ? 1 : 0];
-  return (t.of == "a_minus_b" ? method + " − " + t.methods[1] + ": " : method + "'s ") + t.quantity + relative;
+  const std::string method = t.of == "a_minus_b" ? t.methods[0] + " − " + t.methods[1] : t.methods[t.of == "b" ? 1 : 0];
+  std::string text = "The " + t.quantity;
+  text.insert(std::min({text.find(" / "), text.find(", "), text.size()}), " of " + method);
+  return text + (t.measure.ends_with("golden") ? " / golden" : "");
 }
 
-/// "flash2 hw's mean |error| falls 2.31× from block_k 16 to 1024".
+/// "The mean |error| of flash2 hw falls 2.31× from block_k 16 to 1024".
 std::string trend(const SweepTable& t, const SweepExtremes& e, std::size_t from, std::size_t to) {
   const double x = t.cells[from].mean, y = t.cells[to].mean;
   const std::string way = " from " + t.axes[0].title + " " + t.axes[0].names[from] + " to " + t.axes[0].names[to];
+  if (std::abs(y - x) <= 5e-4 * std::abs(x)) return subject(t) + " stays the same" + way;
   if (!(x > 0 && y > 0)) return subject(t) + " goes" + way + ": " + mean_text(e, x) + " to " + mean_text(e, y);
   const double factor = std::max(x, y) / std::min(x, y);
   const std::string amount = factor < 1.1 ? fmt::format("{:.1f} %", 100 * std::abs(y / x - 1)) : times(factor);

@@ -350,16 +350,36 @@ CASE(sweep, drawings) {
   plan.log_y = false;
   refresh(d, f.sweep.table, plan);
   hand.check(!d.panel.y.log, "a linear axis");
-  hand.expect_text(sweep_words(f.sweep, plan, d.extremes).headline, "a's mean |error| grows 5.00× from n 1 to 5");
   hand.check(axis_ticks(0.43, 10.3, true, 11) == std::vector<double>{0.5, 1, 2, 5, 10},
              "more than two powers of ten on less than two decades");
   hand.check(tick_text(1.25e-4) == "1.25e-4" && tick_text(5e-4) == "5e-4" && tick_text(10) == "10", "a tick shows its number");
-  const auto headline = [&](double (*mean)(std::size_t)) {
-    const PanelInput named = told_input(hand.stage.panel_input(), 3, 0, mean, true);
+  const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
+  refresh(d, many.sweep.table, plan);
+  hand.check(d.places.size() == most_lines && d.left_out == 500 - most_lines && d.places.back()[0][1] == 499,
+             "very many lines are thinned");
+  hand.check(sweep_csv(*f.sweep.table).starts_with("n,mean,std,min,max,seeds,error\n1,0.001,0.00025"),
+             sweep_csv(*f.sweep.table));
+}
+
+CASE(sweep, headlines) {
+  hand.open(sweep_session());
+  const SweepPlan plan;
+  const auto headline = [&](double (*mean)(std::size_t), bool names = true) {
+    const PanelInput named = told_input(hand.stage.panel_input(), 3, 0, mean, names);
     return sweep_words(named.sweep, plan, extremes(*named.sweep.table)).headline;
   };
-  hand.expect_text(headline([](std::size_t i) { return 1.5 + double(i); }), "a's mean |error|: 1.500 … 3.500");
-  hand.check(headline([](std::size_t) { return 1.5; }) == "a's mean |error|: 1.500", "equal means are written once");
+  hand.expect_text(headline([](std::size_t i) { return 1.5 + double(i); }), "The mean |error| of a: 1.500 … 3.500");
+  hand.check(headline([](std::size_t) { return 1.5; }) == "The mean |error| of a: 1.500", "equal means are written once");
+  hand.expect_text(headline([](std::size_t i) { return 1 + 2e-4 * double(i); }, false),
+                   "The mean |error| of a stays the same from n 1 to 3");
+  const PanelInput f = told_input(hand.stage.panel_input(), 5, 0, [](std::size_t i) { return 1e-3 * double(i + 1); }, false);
+  hand.expect_text(sweep_words(f.sweep, plan, extremes(*f.sweep.table)).headline,
+                   "The mean |error| of a grows 5.00× from n 1 to 5");
+  SweepTable ulps = *f.sweep.table;
+  ulps.quantity = "max error, ulps";
+  SweepView of_ulps = f.sweep;
+  of_ulps.table = std::make_shared<SweepTable>(ulps);
+  hand.expect_text(sweep_words(of_ulps, plan, extremes(ulps)).headline, "The max error of a, ulps grows 5.00× from n 1 to 5");
   const auto compared = [&](double (*mean)(std::size_t)) {
     const PanelInput told = told_input(hand.stage.panel_input(), 3, 0, mean, true);
     SweepTable ratios = *told.sweep.table;
@@ -372,12 +392,6 @@ CASE(sweep, drawings) {
   hand.check(compared([](std::size_t i) { return 1 + double(i); }).ends_with(": more at 2 of 3"), "one ratio is 1");
   hand.check(compared([](std::size_t i) { return 2 + double(i); }).ends_with(": more, everywhere"), "all are above 1");
   hand.check(compared([](std::size_t i) { return 0.5 + double(i); }).ends_with(": less at 1 of 3"), "one is below 1");
-  const PanelInput many = told_input(hand.stage.panel_input(), 3, 500, [](std::size_t i) { return double(i + 1); }, false);
-  refresh(d, many.sweep.table, plan);
-  hand.check(d.places.size() == most_lines && d.left_out == 500 - most_lines && d.places.back()[0][1] == 499,
-             "very many lines are thinned");
-  hand.check(sweep_csv(*f.sweep.table).starts_with("n,mean,std,min,max,seeds,error\n1,0.001,0.00025"),
-             sweep_csv(*f.sweep.table));
 }
 
 CASE(sweep, words_of_one_point) {
