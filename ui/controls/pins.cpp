@@ -26,13 +26,10 @@ namespace {
 
 double or_not_finite(double error) { return std::isfinite(error) ? error : -1; }
 
-/// "fa3_fp8 e4m3 N 1024 causal" for a whole kernel; else algorithm, policy and format: "flash2 hw* bf16 N 96".
+/// "fa3_fp8 e4m3 N 1024 causal" for a whole kernel; else algorithm, policy and format: "flash2 hw +1 bf16 N 96".
 std::string name_of(const Experiment& e) {
   std::string text(kernel_name(e.a, e.problem, e.format));
-  if (text.empty()) {
-    const NearestPolicy policy = nearest_policy(e.a.precision, e.a.algorithm);
-    text.append(name(e.a.algorithm)).append(" ").append(policy.name).append(policy.changed > 0 ? "*" : "");
-  }
+  if (text.empty()) text = method_words(e.a);
   text.append(" ").append(name(e.format)).append(" N ").append(std::to_string(e.problem.n));
   if (key_count(e.problem) != e.problem.n) text.append("×").append(std::to_string(key_count(e.problem)));
   if (e.problem.mask.kind != Mask::Kind::none) text.append(" ").append(mask_names[e.problem.mask.kind]);

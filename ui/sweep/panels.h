@@ -66,8 +66,9 @@ std::string progress_text(const SweepProgress& progress);
 /// "block_k 64, format bf16".
 std::string place_text(const SweepTable& table, const SweepPlace& place);
 
-/// The experiment in one line, without the plan's parameters: "flash2 hw against three_pass base_eager, bf16, N 1024, ..."
-std::string fixed_text(const Experiment& experiment, const SweepPlan& plan);
+/// The experiment in one line, without the plan's parameters: "a: flash2 hw, b: three-pass base_eager, bf16, N 1024, ..."; a
+/// head of a file has the name in `file`.
+std::string fixed_text(const Experiment& experiment, const SweepPlan& plan, const TensorFileInfo& file);
 
 /// Notation of values: "16,32,64", "16:64:16", "16:64:x2".
 enum class ValueForm { list, linear, doubling };

@@ -391,7 +391,7 @@ void draw_sweep_plan(const SweepScene& s) {
   section("DRAW");
   edit_drawing(s, width);
   section("FIXED");
-  wrapped(Face::small, colours().secondary, fixed_text(s.session.experiment, plan), width);
+  wrapped(Face::small, colours().secondary, fixed_text(s.session.experiment, plan, s.input.choices.tensors), width);
   if (push_button("edit in Explore###edit experiment", false, {width, 0})) s.session.view.workspace = Workspace::explore;
   explain("The experiment that is varied is the one in Explore; edit it there.");
 }

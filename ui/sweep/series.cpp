@@ -8,6 +8,7 @@
 
 #include "kernels/experiment/csv_text.h"
 #include "kernels/experiment/text.h"
+#include "ui/picture/pictures.h"
 #include "ui/sweep/panels.h"
 #include "ui/widgets/progress.h"
 #include "ui/words/numbers.h"
@@ -95,14 +96,9 @@ std::string sentence(const SweepTable& t, bool captured, const SweepPlan& plan, 
          (all ? "least and largest" : "± one standard deviation") + ends;
 }
 
-std::string method_text(const Method& m) {
-  const NearestPolicy policy = nearest_policy(m.precision, m.algorithm);
-  return std::string(name(m.algorithm)) + " " + std::string(policy.name) + (policy.changed > 0 ? "*" : "");
-}
-
-std::string input_text(const Input& input) {
+std::string input_text(const Input& input, const TensorFileInfo& file) {
   if (input.kind != InputKind::tensors) return std::string(name(input.kind));
-  return shown_file(input.file) + fmt::format(" head {}", input.index);
+  return shown_file(input.file) + ", " + head_name(file.file == input.file ? file : TensorFileInfo(), input.index);
 }
 
 /// The values separated by commas, or by semicolons if one has a comma.
@@ -203,14 +199,14 @@ SweepWords sweep_words(const SweepView& s, const SweepPlan& plan, const SweepExt
   return {known_words(*s.table, e), sentence(*s.table, captured, plan, e)};
 }
 
-std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
+std::string fixed_text(const Experiment& e, const SweepPlan& plan, const TensorFileInfo& file) {
   std::vector<std::string> parts;
   const auto add = [&](std::initializer_list<std::string_view> keys, const std::string& text) {
     if (std::ranges::none_of(keys, [&](std::string_view k) { return plan.first.key == k || plan.second.key == k; }))
       parts.push_back(text);
   };
-  add({"algorithm", "policy"}, "a: " + method_text(e.a));
-  add({"baseline"}, "b: " + method_text(e.b));
+  add({"algorithm", "policy"}, "a: " + method_words(e.a));
+  add({"baseline"}, "b: " + method_words(e.b));
   add({"format", "mantissa_bits", "exponent_bits"}, name(e.format));
   add({"n"}, fmt::format("N {}", e.problem.n));
   if (e.problem.n_k > 0) add({"n_k"}, fmt::format("keys {}", e.problem.n_k));
@@ -218,7 +214,7 @@ std::string fixed_text(const Experiment& e, const SweepPlan& plan) {
   if (e.problem.d_v > 0) add({"d_v"}, fmt::format("d_v {}", e.problem.d_v));
   add({"block_k", "block_q", "tile", "tile_square", "tile_area"}, fmt::format("tiles {}×{}", e.a.block_q, e.a.block_k));
   add({"mask"}, "mask " + mask_text(e.problem.mask));
-  add({"input", "head"}, input_text(e.problem.input));
+  add({"input", "head"}, input_text(e.problem.input, file));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

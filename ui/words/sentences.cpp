@@ -112,11 +112,11 @@ Option difference_of(const Experiment& e) {
   return {};
 }
 
-/// "hw", "hw with 2 steps changed"; empty for a method that is not emulated.
+/// "hw", "hw +2" with two steps changed; empty for a method that is not emulated.
 std::string policy_words(const Method& m) {
   if (!is_emulated(m.algorithm)) return "";
   const NearestPolicy nearest = nearest_policy(m.precision, m.algorithm);
-  return std::string(nearest.name) + (nearest.changed > 0 ? " with " + counted(nearest.changed, "step") + " changed" : "");
+  return std::string(nearest.name) + (nearest.changed > 0 ? fmt::format(" +{}", nearest.changed) : "");
 }
 
 /// The text of one method if it is the same in all experiments; else empty.

@@ -30,7 +30,7 @@ struct MethodNames {
 };
 MethodNames method_names(const Experiment& experiment);
 
-/// "flash2 hw", "three-pass base_eager": a method and where it rounds, in legends.
+/// "flash2 hw", "three-pass base_eager +1": a method, the nearest policy, and the number of steps that differ from it.
 std::string method_words(const Method& method);
 /// Names of a and b common to several experiments: "flash2 hw" and "flash2 tile", "flash4 hw, tau 8" and "flash4 hw, tau 0".
 /// An algorithm or policy that varies is left out; "the varied method" if both vary.
@@ -44,7 +44,7 @@ std::string with_names(std::string_view text, const MethodNames& names);
 /// Title of a field with the methods' names: "flash - golden".
 std::string field_title(Field field, const MethodNames& names);
 
-/// The policy nearest to `precision`: "hw", or "hw, 2 changed".
+/// The policy nearest to `precision`, and the number of steps that differ from it.
 struct NearestPolicy {
   std::string_view name;
   int changed = 0;

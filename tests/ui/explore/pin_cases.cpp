@@ -65,6 +65,12 @@ CASE(pins, keep) {
   hand.check(parse_session(session_text(hand.session()), remarks) == hand.session() && remarks.empty(), "saved with the pins");
 }
 
+CASE(pins, a_changed_policy_has_the_name_of_legends) {
+  hand.experiment().a.precision[Step::S] = to_main;
+  hand.settle();
+  expected_pin(hand, "flash2 hw +1 bf16 N 96");
+}
+
 /// In a narrow window the list is a tab over the controls.
 CASE(pins, pins_in_a_narrow_window) {
   hand.resize(700, 600, 4);

@@ -405,8 +405,14 @@ CASE(sweep, fixed_words) {
   Experiment e = small_session().experiment;
   SweepPlan plan;
   plan.first.key = "n";
-  const std::string text = fixed_text(e, plan);
-  hand.check(has(text, "flash2 hw") && has(text, "tiles 16×16") && !has(text, "N 96"), text);
+  e.a.precision[Step::S] = to_main;
+  e.problem.input = {.kind = InputKind::tensors, .file = "calls.safetensors", .index = 1, .tensors = nullptr};
+  const TensorFileInfo file{
+      .file = "calls.safetensors", .heads = 2, .shape = {}, .head_names = {"layer 0, head 0", "layer 18, head 7"}};
+  const std::string text = fixed_text(e, plan, file);
+  hand.check(has(text, "a: flash2 hw +1, b: ") && has(text, "tiles 16×16") && !has(text, "N 96"), text);
+  hand.check(text.ends_with("calls.safetensors, layer 18, head 7"), text);
+  hand.check(fixed_text(e, plan, {}).ends_with("calls.safetensors, head 1"), "a file that is not read has no names");
 }
 
 /// Q, K, V of a file have no seeds: the plan says so, and each combination is computed once.
