@@ -82,12 +82,6 @@ GridCell cell_of(const std::string& name, const JudgedHead* found) {
   return cell;
 }
 
-/// Black or white, whichever has more contrast on `ground`.
-Colour ink_on(Colour ground) {
-  const auto part = [&](int shift) { return static_cast<float>(ground >> shift & 255); };
-  return 0.3f * part(0) + 0.59f * part(8) + 0.11f * part(16) > 140 ? rgb(0x000000) : rgb(0xffffff);
-}
-
 /// Draws a cell; true if it was clicked.
 bool draw_head_cell(const HeadGrid& grid, int head, ImVec2 at) {
   ImGui::SetCursorScreenPos(at);

@@ -63,12 +63,6 @@ void draw_axes(const SweepTable& t, const Box& map) {
   draw_text({map.min.x - px(8), map.min.y - px(20)}, Face::small, colours().faint, t.axes[1].title, 1);
 }
 
-/// Black or white, whichever has more contrast on `under`.
-Colour ink_on(Colour under) {
-  const double light = 0.299 * (under & 255) + 0.587 * ((under >> 8) & 255) + 0.114 * ((under >> 16) & 255);
-  return light > 140 ? 0xff101010u : 0xfff4f4f4u;
-}
-
 /// Draws the means into their cells, if the cells are large enough.
 void draw_numbers(const SweepTable& t, const SweepExtremes& extremes, const Box& map, const Colouring& how) {
   const float cell_x = (map.max.x - map.min.x) / static_cast<float>(t.axes[0].names.size()),

@@ -1,5 +1,8 @@
 #include "ui/widgets/theme.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "imgui.h"
 #include "imgui_freetype.h"
 #include "imgui_internal.h"  // ImFontLoader
@@ -188,7 +191,26 @@ bool is_applied(const Palette& p, float scale) {
          ImGui::ColorConvertFloat4ToU32(s.Colors[ImGuiCol_CheckMark]) == p.accent;
 }
 
+/// Relative luminance (WCAG 2.2).
+double luminance(Colour c) {
+  const auto linear = [&](int shift) {
+    const double x = (c >> shift & 255u) / 255.0;
+    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
+}
+
 }  // namespace
+
+double contrast_ratio(Colour x, Colour y) {
+  const auto [darker, lighter] = std::minmax({luminance(x), luminance(y)});
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+Colour ink_on(Colour ground) {
+  constexpr Colour black = rgb(0x000000), white = rgb(0xffffff);
+  return contrast_ratio(black, ground) >= contrast_ratio(white, ground) ? black : white;
+}
 
 ImVec4 vec(Colour c, float alpha) {
   ImVec4 v = ImGui::ColorConvertU32ToFloat4(c);

@@ -17,6 +17,11 @@ constexpr Colour rgb(unsigned hex) { return 0xff000000u | (hex & 255u) << 16 | (
 /// A colour in the form of ImGui's styles, with its alpha multiplied.
 ImVec4 vec(Colour c, float alpha = 1);
 
+/// Contrast ratio of two opaque colours (WCAG 2.2), 1 to 21.
+double contrast_ratio(Colour x, Colour y);
+/// Black or white, whichever has more contrast on `ground`: at least 4.5.
+Colour ink_on(Colour ground);
+
 /// Colours of a theme by their role.
 struct Palette {
   Theme theme;

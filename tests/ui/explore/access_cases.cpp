@@ -9,6 +9,7 @@
 
 #include "imgui_internal.h"
 #include "tests/ui/cases.h"
+#include "ui/widgets/colours.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 
@@ -16,21 +17,6 @@ namespace attoscope::testing::access {
 namespace {
 
 // --- contrast ---------------------------------------------------------------------------------------------------------
-
-/// Relative luminance (WCAG 2.2).
-double luminance(Colour c) {
-  const auto linear = [&](int shift) {
-    const double x = (c >> shift & 255u) / 255.0;
-    return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
-  };
-  return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
-}
-
-/// Contrast ratio (WCAG 2.2), 1 to 21.
-double contrast_of(Colour x, Colour y) {
-  const auto [dark, light] = std::minmax({luminance(x), luminance(y)});
-  return (light + 0.05) / (dark + 0.05);
-}
 
 /// A colour of ImGui's style over a surface.
 Colour over(ImGuiCol index, Colour surface) {
@@ -51,15 +37,15 @@ constexpr Role surfaces[] = {{"panel", &Palette::panel}, {"raised", &Palette::ra
 constexpr double aa_text = 4.5, aa_part = 3;
 
 CASE(access, text_has_contrast_in_all_themes) {
-  hand.check(std::abs(contrast_of(0xff000000, 0xffffffff) - 21) < 1e-9 && contrast_of(0xff777777, 0xffffffff) < aa_text &&
-                 contrast_of(0xff767676, 0xffffffff) > aa_text,
+  hand.check(std::abs(contrast_ratio(0xff000000, 0xffffffff) - 21) < 1e-9 && contrast_ratio(0xff777777, 0xffffffff) < aa_text &&
+                 contrast_ratio(0xff767676, 0xffffffff) > aa_text,
              "the measure is WCAG's: #767676 is the lightest grey on white");
   for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
     hand.show(&View::theme, theme);
     const Palette& p = palette(theme);
     const auto expect = [&](const std::string& what, Colour x, Colour y, double least) {
-      hand.check(contrast_of(x, y) >= least,
-                 std::string(theme_names[theme]) + ": " + what + " has " + std::to_string(contrast_of(x, y)) + " : 1");
+      hand.check(contrast_ratio(x, y) >= least,
+                 std::string(theme_names[theme]) + ": " + what + " has " + std::to_string(contrast_ratio(x, y)) + " : 1");
     };
     for (const Role& surface : surfaces) {
       const Colour under = p.*surface.colour;
@@ -78,6 +64,15 @@ CASE(access, text_has_contrast_in_all_themes) {
   }
 }
 
+CASE(access, numbers_in_cells_have_contrast) {
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast})
+    for (const bool diverging : {false, true})
+      hand.check(std::ranges::all_of(colour_table(diverging, theme),
+                                     [](Colour ground) { return contrast_ratio(ink_on(ground), ground) >= aa_text; }),
+                 std::string(theme_names[theme]) + " has black or white on every colour of its maps");
+  hand.check(ink_on(rgb(0x52ab81)) == rgb(0x000000) && ink_on(rgb(0x0b8023)) == rgb(0xffffff), "a green, light and dark");
+}
+
 /// Largest contrast of a pixel between two heights, 0 to 1, of a rectangle on screen to the rectangle's ground.
 double contrast_in(const Picture& p, const ImRect& r, float from, float to) {
   const auto pixel = [&](float x, float y) {
@@ -88,7 +83,8 @@ double contrast_in(const Picture& p, const ImRect& r, float from, float to) {
   const Colour ground = pixel(r.Min.x + 3, r.Min.y + 3);
   double most = 1;
   for (float y = r.Min.y + from * r.GetHeight() + 2; y < r.Min.y + to * r.GetHeight() - 2; ++y)
-    for (float x = r.Min.x + 2; x < r.Min.x + 0.8f * r.GetWidth(); ++x) most = std::max(most, contrast_of(pixel(x, y), ground));
+    for (float x = r.Min.x + 2; x < r.Min.x + 0.8f * r.GetWidth(); ++x)
+      most = std::max(most, contrast_ratio(pixel(x, y), ground));
   return most;
 }
 
