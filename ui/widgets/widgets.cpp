@@ -148,6 +148,14 @@ std::string fitted(Face face, std::string_view text, float width) {
   return std::string(all.c_str(), end) + "…";
 }
 
+std::string fitted_in_two(Face face, std::string_view text, float width) {
+  const WithFace f(face);
+  const char *const begin = text.data(), *const end = begin + text.size();
+  const char* const stop = ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), begin, end, width);
+  if (stop == end) return std::string(text);
+  return std::string(begin, stop) + "\n" + fitted(face, {std::find_if(stop, end, [](char c) { return c != ' '; }), end}, width);
+}
+
 float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align) {
   return draw_text(at, face, colour, fitted(face, text, width), align);
 }
@@ -232,11 +240,16 @@ float kept_height(float width, float height) {
 
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-  const bool low = room.y < px(320);
+  const bool low = room.y < px(320),
+             only_headline = low && of_sentence != colours().bad && text_width(Face::headline, headline) > room.x;
   ImGui::BeginGroup();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
-  wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
-  wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
+  if (only_headline) {
+    wrapped(Face::headline, colour, fitted_in_two(Face::headline, headline, room.x), room.x);
+  } else {
+    wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
+    wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
+  }
   ImGui::PopStyleVar();
   const float height = ImGui::GetItemRectMax().y - at.y, kept = kept_height(room.x, height);
   if (kept > height) {

@@ -60,6 +60,8 @@ float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, floa
 float draw_in_line(ImVec2 at, float height, Face face, Colour colour, std::string_view text, float align = 0);
 /// The text, shortened with "…" to fit `width`.
 std::string fitted(Face face, std::string_view text, float width);
+/// The text in at most two lines, the second one `fitted`.
+std::string fitted_in_two(Face face, std::string_view text, float width);
 
 /// Draws the text, shortened to fit `width`. Returns the width that it takes.
 float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align = 0);
@@ -93,8 +95,8 @@ void wrapped(Face face, Colour colour, std::string_view text, float width);
 /// `wrapped` as a single item.
 void paragraph(Face face, Colour colour, std::string_view text, float width);
 
-/// Draws an answer's headline and sentence at the top of a panel, with both in a tooltip; in a low panel one line each. Its
-/// height never shrinks.
+/// Draws an answer's headline and sentence at the top of a panel, with both in a tooltip; in a low panel one line each, or, if
+/// the headline needs it and the sentence is no error, two lines of the headline. Its height never shrinks.
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence);
 
 /// Height of a text in lines of at most `width`.

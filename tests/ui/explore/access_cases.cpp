@@ -238,6 +238,9 @@ CASE(access, shortened_text_keeps_what_fits) {
   const float room = text_width(Face::label, "aé…");
   hand.expect_text(fitted(Face::label, "aéxxxxxx", room), "aé…");
   hand.expect_text(fitted(Face::label, "aé", room), "aé");
+  hand.expect_text(fitted_in_two(Face::label, "aé aéxxxxxx", room), "aé\naé…");
+  hand.expect_text(fitted_in_two(Face::label, "aé aé", room), "aé\naé");
+  hand.expect_text(fitted_in_two(Face::label, "aé", room), "aé");
 }
 
 /// True if the screen changes within a second without input.

@@ -193,6 +193,14 @@ CASE(sweep, heat_map_at_225_percent) {
   if (!hand.check(hand.exists(picture + "points"), "the map is drawn")) return;
   const ImRect map = hand.rect(hand.id(picture + "points"));
   hand.check(map.GetHeight() >= px(10) && map.Max.y <= 800, "the map is " + std::to_string(map.GetHeight()) + " pixels high");
+  hand.move({2, 2});
+  const Picture shown = hand.picture();
+  const ImRect run = hand.rect(hand.id(picture + "###run sweep"));
+  int strong = 0;  // pixels in the colour of the headline, which the sentence has not
+  for (int y = static_cast<int>(run.Min.y - line_height(Face::headline)); y < static_cast<int>(run.Min.y); ++y)
+    for (int x = static_cast<int>(run.Min.x); x < shown.width; ++x)
+      strong += shown.rgb[static_cast<std::size_t>(y * shown.width + x) * 3] > 0xd0 ? 1 : 0;
+  hand.check(strong > 0, "the headline has a second line");
 }
 
 CASE(sweep, keys) {
