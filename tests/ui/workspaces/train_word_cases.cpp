@@ -110,6 +110,8 @@ CASE(train, exact_attention) {
              "a and b each have a curve from exact attention");
   hand.check(curves[1].label == "a - exact" && curves[2].label == "b - exact", "named");
   hand.check(curves[1].ink != curves[2].ink && curves[0].ink == Ink::a && curves[1].ink != Ink::a, "with different colours");
+  const Series* const exact_run = find_series(d.runs, "exact");
+  hand.check(exact_run != nullptr && exact_run->ink == Ink::golden, "the run with exact attention has golden's colour");
   hand.check(reference_of(*r, TrainMeasure::rel_l2, -1) == -1, "exact attention is no unit");
 }
 
