@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -18,6 +19,8 @@
 #include "app/figures/bundle.h"
 #include "app/json/json.h"
 #include "app/json/settings_json.h"
+#include "app/session/session.h"
+#include "app/session/session_places.h"
 #include "app/tensors/changed_tensors.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
@@ -252,13 +255,48 @@ std::vector<std::string> files_in(const std::string& text) {
   return files;
 }
 
+/// Tensor files in the folders that the text names, as "dump:3" does.
+std::vector<std::string> files_in_folders(const std::string& text) try {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const std::string& path : paths_of(text))
+    if (std::filesystem::is_directory(path, error))
+      for (const std::string& file : single_files_of({path, std::nullopt})) files.push_back(file);
+  return files;
+} catch (const std::exception&) {  // it names no folder of tensors
+  return {};
+}
+
+/// The text of an option, and if it is the file of a session, the texts in there that name files.
+std::vector<std::string> texts_of(const CLI::Option& option, const std::string& text) try {
+  std::vector<std::string> texts{text}, remarks;
+  if (option.get_name() != "--session") return texts;
+  ui::Session session = read_session(text, remarks);
+  for_each_spec(session, [&](const std::string& spec) { texts.push_back(spec); });
+  return texts;
+} catch (const std::exception&) {  // told where the session is opened
+  return {text};
+}
+
+/// Files that an option with this text reads.
+std::vector<std::string> read_files(const CLI::Option& option, const std::string& value) {
+  std::vector<std::string> files;
+  for (const std::string& text : texts_of(option, value)) {
+    std::ranges::move(files_in(text), std::back_inserter(files));
+    std::ranges::move(files_in_folders(text), std::back_inserter(files));
+  }
+  return files;
+}
+
 }  // namespace
 
 std::vector<OutputPlace> OptionList::files() const {
   std::vector<OutputPlace> all;
-  for (const CLI::Option* const option : app_->get_options())
+  for (const CLI::Option* const option : app_->get_options()) {
+    if (option->get_group() == "Output") continue;  // their folders hold what an earlier command wrote
     for (const std::string& value : option->results())
-      for (const std::string& file : files_in(value)) all.push_back({option->get_name(), file});
+      for (const std::string& file : read_files(*option, value)) all.push_back({option->get_name(), file});
+  }
   return all;
 }
 

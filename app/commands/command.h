@@ -38,7 +38,7 @@ struct Streams {
   std::ostream& warnings;            ///< failures after which the command goes on
   std::ostream* terminal = nullptr;  ///< progress; null: not shown
   std::string typed{};               ///< the command line, without the options of device and outputs
-  std::vector<OutputPlace> files{};  ///< existing files that options name
+  std::vector<OutputPlace> files{};  ///< `OptionList::files`
 };
 
 /// The options of a command, each declared once: its name, the place of its text, its line in the help. A place of type Typed
@@ -103,7 +103,8 @@ class OptionList {
   bool was_given(const std::string& option) const;
   /// The typed command line, quoted for a shell, without the groups Device and Output.
   std::string typed() const;
-  /// Existing files that the typed options may name, each with its option.
+  /// Existing files that the typed options may name, each with its option; also those in folders and in sessions that they
+  /// name. Options of the group Output name none.
   std::vector<OutputPlace> files() const;
 
  private:

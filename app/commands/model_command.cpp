@@ -56,7 +56,9 @@ void check_places(const ModelArguments& x, const Streams& streams) {
     throw std::invalid_argument("expected one of --tokens FILE and --text FILE, whose tokens the model reads");
   if (x.capture == "-") refuse("--capture", x.capture, "a file");
   std::vector<OutputPlace> read = streams.files;
-  for (const std::string& file : files_of_checkpoint(x.checkpoint)) read.push_back({"checkpoint", file});
+  const std::vector<std::string> parts = files_of_checkpoint(x.checkpoint);
+  if (!parts.empty()) std::erase_if(read, [](const OutputPlace& place) { return place.option == "checkpoint"; });
+  for (const std::string& file : parts) read.push_back({"checkpoint", file});  // others of its folder may be outputs
   check_outputs({{"--json", x.json}, {"--capture", x.capture}}, read, saved);
 }
 

@@ -445,16 +445,19 @@ void write(const SweepArguments& x, const Answered& answered, const Streams& str
   if (!wrong.empty()) throw std::runtime_error(wrong);
 }
 
-/// Throws if an output file could not be written; call it before computing.
+/// Throws if an output file could not be written, or would replace a file of --merge; call it before computing.
 void check_places(const SweepArguments& x, const Streams& streams) {
-  std::vector<OutputPlace> all;
+  std::vector<OutputPlace> all, named = streams.files;
+  for (const std::string& directory : x.merge)
+    for (const char* const file : {sweep_file, points_file})
+      named.push_back({"--merge", (fs::path(directory) / file).string()});
   if (!x.figure.empty()) check_bundle_place("--figure", x.figure);
   for (const std::string& file : bundle_files(x.figure)) all.push_back({"--figure", file});
   if (!x.out.empty()) {
     check_directory_place("--out", x.out);
     for (const char* const file : {sweep_file, points_file}) all.push_back({"--out", (fs::path(x.out) / file).string()});
   }
-  check_outputs({{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}}, streams.files, all);
+  check_outputs({{"--csv", x.csv}, {"--json", x.json}, {"--markdown", x.markdown}, {"--latex", x.latex}}, named, all);
 }
 
 /// The points of the directories of --merge, with the typed measure. Throws for options that would need another computation.

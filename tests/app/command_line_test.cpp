@@ -191,6 +191,30 @@ TEST(CommandLine, InputsAreKept) {
   keeps({"dot", "h100", "--format", "fp16", "--a", q, "--b", k, "--out", q}, "--out writes this file, too");
 }
 
+/// Nor a file in a folder that an option names, one that a session names, or one of a merged sweep.
+TEST(CommandLine, InputsInFoldersAndSessionsAreKept) {
+  const TemporaryDirectory scratch;
+  const std::string dump = scratch / "dump", bytes = npy_of("(4, 2)", std::vector<float>(8, 0.5F));
+  std::filesystem::create_directory(dump);
+  for (const char* const name : {"q.npy", "k.npy", "v.npy", "o.npy", "points.csv"})
+    scratch.write(std::string("dump/") + name, bytes);
+  const std::string session = scratch.write(
+      "s.json", R"({"schema":"attoscope.session/1","experiment":{"problem":{"n":4,"d":2,"input":{"kind":"tensors",)"
+                R"("file":"dump/q.npy,dump/k.npy,dump/v.npy"}}}})");
+  const auto keeps = [&](const std::vector<std::string>& command, const std::string& file, const std::string& sentence) {
+    expect_refused(command, 2, sentence);
+    EXPECT_EQ(bytes_of_file(file), bytes) << sentence;
+  };
+  const std::string q = dump + "/q.npy", k = dump + "/k.npy", points = dump + "/points.csv";
+  keeps({"run", "--input", dump + ":0", "--save", dump}, q,
+        "--input " + q + ": --save writes this file, too, expected another");
+  keeps({"heads", dump, "--csv", k}, k, "file " + k + ": --csv writes this file, too");
+  keeps({"judge", dump, "--json", k}, k, "--json writes this file, too");
+  keeps({"run", "--session", session, "--save", dump}, q, "--session " + q + ": --save writes this file, too");
+  keeps({"sweep", "--session", session, "--vary", "block_k=2,4", "--csv", q}, q, "--session " + q + ": --csv writes");
+  keeps({"sweep", "--merge", dump, "--csv", points}, points, "--merge " + points + ": --csv writes this file, too");
+}
+
 /// The names are too long: these files have no place that can be compared, as in a folder that may not be entered.
 TEST(CommandLine, FilesThatCannotBeReachedAreNotOneFile) {
   const TemporaryDirectory scratch;
