@@ -148,9 +148,9 @@ std::string other_reading(const JudgeArguments& x, CallSources sources, const Ju
     const JudgedFiles read(sources);
     if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
     const JudgeQuestion question = question_of(x, read);
-    const KernelClaim claim = claim_of(read, question).claim;
     const Interrupts interrupts;
     const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
+    const KernelClaim claim = claim_of(read, question, options.cancelled).claim;
     const int first = std::max(question.head, 0), end = question.head < 0 ? read.heads() : first + 1;
     for (int head = first; head < end; ++head)
       if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return "";

@@ -153,9 +153,9 @@ void judge_heads(const HeadsQuestion& question, const CallFiles& files, const Op
   std::mutex mutex;
   const Experiment first = experiment_of_head(question, files, question.heads.front());
   const ExperimentCall call = call_of(first);
-  JudgeQuestion asked = question_of(first, call);
+  JudgeQuestion asked = question_of(first, call, options.cancelled);
   asked.numbers = question.numbers;
-  const KernelClaim claim = claim_of(*call.call, asked).claim;
+  const KernelClaim claim = claim_of(*call.call, asked, options.cancelled).claim;
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
     const HeadJudgement judgement =

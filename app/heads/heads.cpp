@@ -87,12 +87,12 @@ ui::HeadRow computed_row(const Experiment& e, const Options& options) {
 /// Judges the heads of a loaded output with one main format.
 class HeadsJudge {
  public:
-  /// Opens the call of this head; without an output nothing is judged.
-  explicit HeadsJudge(const Experiment& head) {
+  /// Opens the call of this head; without an output nothing is judged. Throws Stopped when cancelled.
+  HeadsJudge(const Experiment& head, const Cancelled& cancelled) {
     if (!has_loaded(head)) return;
     call_ = call_of(head);
-    question_ = question_of(head, call_);
-    claim_ = claim_of(*call_.call, question_).claim;
+    question_ = question_of(head, call_, cancelled);
+    claim_ = claim_of(*call_.call, question_, cancelled).claim;
   }
 
   void judge(ui::HeadRow& row, const Experiment& e, int head, const Options& options) const {
@@ -223,7 +223,7 @@ void compute_heads(const HeadsQuestion& question, const CallFiles& files, const 
                    const std::function<void(const ui::HeadRow&)>& found) {
   if (question.heads.empty()) return;
   std::mutex mutex;
-  const HeadsJudge judge(experiment_of_head(question, files, question.heads.front()));
+  const HeadsJudge judge(experiment_of_head(question, files, question.heads.front()), options.cancelled);
   each_head(question.heads, options, [&](int head, const Options& own) {
     const Experiment e = experiment_of_head(question, files, head);
     std::optional<ui::HeadRow> known = question.kept != nullptr ? question.kept->find(e) : std::nullopt;

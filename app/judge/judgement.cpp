@@ -27,21 +27,23 @@ bool fits(const Tensors& t, const Format& f) { return fits(t.q, f) && fits(t.k, 
 
 bool is_wide(const Format& f) { return significand_bits(f) > 16; }
 
-/// The first of these formats that holds the numbers of all heads; none if none does.
+/// The first of these formats that holds the numbers of all heads; none if none does. Throws Stopped when cancelled.
 template <class NumbersOf>
-std::optional<Format> first_fitting(std::vector<Format> formats, int heads, const NumbersOf& numbers) {
+std::optional<Format> first_fitting(std::vector<Format> formats, int heads, const Cancelled& cancelled,
+                                    const NumbersOf& numbers) {
   decltype(numbers(0)) held;  // heads that share a mask read it once while one of them is held
   for (int head = 0; head < heads && !formats.empty(); ++head) {
+    if (cancelled && cancelled()) throw Stopped{};
     held = numbers(head);
     std::erase_if(formats, [&](const Format& f) { return !fits(*held, f); });
   }
   return formats.empty() ? std::nullopt : std::optional(formats.front());
 }
-std::optional<Format> fitting_inputs(const JudgedCall& files, const std::vector<Format>& formats) {
-  return first_fitting(formats, files.heads(), [&](int head) { return files.inputs(head); });
+std::optional<Format> fitting_inputs(const JudgedCall& files, const std::vector<Format>& formats, const Cancelled& cancelled) {
+  return first_fitting(formats, files.heads(), cancelled, [&](int head) { return files.inputs(head); });
 }
-std::optional<Format> fitting_output(const JudgedCall& files, const std::vector<Format>& formats) {
-  return first_fitting(formats, files.heads(), [&](int head) { return files.output(head); });
+std::optional<Format> fitting_output(const JudgedCall& files, const std::vector<Format>& formats, const Cancelled& cancelled) {
+  return first_fitting(formats, files.heads(), cancelled, [&](int head) { return files.output(head); });
 }
 
 /// The formats that may be meant where this wider one is stored.
@@ -58,14 +60,14 @@ struct FoundFormat {
 };
 
 /// D if the question names none, as `claim_of` describes.
-FoundFormat format_of_call(const JudgedCall& files, const Format& of_o) {
+FoundFormat format_of_call(const JudgedCall& files, const Format& of_o, const Cancelled& cancelled) {
   const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
-                                 significand_bits(of_o) <= significand_bits(fp32) && fitting_inputs(files, {fp32});
+                                 significand_bits(of_o) <= significand_bits(fp32) && fitting_inputs(files, {fp32}, cancelled);
   const Format stored = doubles_hold_fp32 ? fp32 : stored_format(files.type_of_q());
-  const Format narrow = fitting_inputs(files, narrower_than(stored)).value_or(stored);
+  const Format narrow = fitting_inputs(files, narrower_than(stored), cancelled).value_or(stored);
   const Format o = files.tells_format() ? stored_format(files.type_of_o()) : of_o;
   const bool has_scale = files.output_scale(0) != nullptr, is_widened = !files.tells_format() && narrow != stored,
-             o_fits = is_widened && (of_o == narrow || (of_o == fp16 && fitting_output(files, {narrow})));
+             o_fits = is_widened && (of_o == narrow || (of_o == fp16 && fitting_output(files, {narrow}, cancelled)));
   if (is_wide(stored) && !is_wide(o) && !has_scale && (!is_widened || (!o_fits && !files.has_scaled_inputs())))
     return {o, "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
@@ -118,7 +120,7 @@ std::vector<std::size_t> wrong_rows(const CallJudgement& call) {
 AlsoJudged judged_as(const Format& format, const CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question,
                      const Options& options) {
   AlsoJudged also{.format = format, .rounded = true};
-  const Format of_o = fitting_output(files, narrower_than(call.claim.stored)).value_or(call.claim.stored);
+  const Format of_o = fitting_output(files, narrower_than(call.claim.stored), options.cancelled).value_or(call.claim.stored);
   for (const JudgedRow& row : call.table) {
     JudgedOutput output = judged_output(call.claim, files, question, row.head);
     output.claim.format = format;
@@ -247,19 +249,20 @@ JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& files, co
   return output;
 }
 
-CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question) {
+CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question, const Cancelled& cancelled) {
   if (question.claim) return *question.claim;
   KernelClaim claim;
   claim.declared = question.declared;
   claim.scale = files.output_scale(0);
   claim.whole = claim.scale && (files.type_of_o() == ElementType::I8 || files.type_of_o() == ElementType::U8);
   const Format stored_o = stored_format(files.type_of_o());
-  const Format narrow_o = fitting_output(files, narrower_than(stored_o)).value_or(stored_o);
-  const FoundFormat found = question.format ? FoundFormat{*question.format, "as asked for"} : format_of_call(files, narrow_o);
+  const Format narrow_o = fitting_output(files, narrower_than(stored_o), cancelled).value_or(stored_o);
+  const FoundFormat found =
+      question.format ? FoundFormat{*question.format, "as asked for"} : format_of_call(files, narrow_o, cancelled);
   claim.format = found.d;
   const bool holds_d = is_wide(found.d) && is_wide(stored_o) && !question.format;
   // .npy has no bf16, so that such an output may be stored as F16
-  const bool fits_d = stored_o == fp16 && found.d == bf16 && !files.tells_format() && fitting_output(files, {bf16});
+  const bool fits_d = stored_o == fp16 && found.d == bf16 && !files.tells_format() && fitting_output(files, {bf16}, cancelled);
   claim.stored = holds_d || fits_d ? found.d : narrow_o;
   return {claim, found.why, found.narrower};
 }
@@ -273,7 +276,7 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
   if (question.head >= files.heads())
     throw std::invalid_argument("--head is " + std::to_string(question.head) + ", expected 0 to " +
                                 std::to_string(files.heads() - 1));
-  const CallClaim known = claim_of(files, question);
+  const CallClaim known = claim_of(files, question, options.cancelled);
   CallJudgement call;
   call.shape = files.shape();
   call.heads = files.heads();
@@ -288,12 +291,12 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
   return call;
 }
 
-JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call) {
+JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call, const Cancelled& cancelled) {
   JudgeQuestion question;
   question.problem = e.problem;
   question.head = call.head;
   question.problem.rows = 0;
-  if (call.whole) question.claim = claim_of(*call.call, question);
+  if (call.whole) question.claim = claim_of(*call.call, question, cancelled);
   if (!call.whole || question.claim->claim.format != e.format) {
     question.claim.reset();
     question.format = e.format;
@@ -303,7 +306,7 @@ JudgeQuestion question_of(const Experiment& e, const ExperimentCall& call) {
 
 CallJudgement judge_experiment(const Experiment& experiment, const Options& options) {
   const ExperimentCall call = call_of(experiment);
-  return judge_call(*call.call, question_of(experiment, call), options);
+  return judge_call(*call.call, question_of(experiment, call, options.cancelled), options);
 }
 
 Format format_of_loaded(const Experiment& e) {

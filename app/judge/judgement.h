@@ -34,8 +34,9 @@ struct JudgeQuestion {
 };
 
 /// Finds the claim. D, if the question names none, is the format in which Q is stored; if that may hold numbers of a narrower
-/// format, the narrower one if Q, K, V and O of all heads are in it, or the narrower one that O is in.
-CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question);
+/// format, the narrower one if Q, K, V and O of all heads are in it, or the narrower one that O is in. Throws Stopped when
+/// cancelled.
+CallClaim claim_of(const JudgedCall& call, const JudgeQuestion& question, const Cancelled& cancelled = {});
 
 /// One head of the call, as it is judged.
 JudgedOutput judged_output(const KernelClaim& claim, const JudgedCall& call, const JudgeQuestion& question, int head);
@@ -49,7 +50,8 @@ Judged judge_head(const JudgedCall& call, const JudgeQuestion& question, const K
 CallJudgement judge_call(const JudgedCall& call, const JudgeQuestion& question, const Options& options);
 
 /// The question about the head of an experiment's loaded output. D is the experiment's if the tensors suggest another.
-JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& call);
+/// Throws Stopped when cancelled.
+JudgeQuestion question_of(const Experiment& experiment, const ExperimentCall& call, const Cancelled& cancelled = {});
 
 /// The judgement on that head alone. Throws as `judge_call`.
 CallJudgement judge_experiment(const Experiment& experiment, const Options& options = {});

@@ -103,6 +103,12 @@ TEST(JudgeCall, ReadsTheHeadsOfAnExperimentOnceToFindItsFormat) {
   }
 }
 
+TEST(JudgeCall, StopsBetweenTheHeadsInWhichItFindsItsFormat) {
+  const ArraysOfNumbers call({1, 1});
+  EXPECT_THROW(judge_call(call, {}, {.cancelled = [&] { return call.reads > 0; }}), Stopped);
+  EXPECT_EQ(call.reads, 1);
+}
+
 /// Arrays have no bf16: numbers of bf16 may be stored as F16, and numbers of fp16 as F32.
 TEST(JudgeCall, FindsItsFormatInTheNumbersOfO) {
   for (const ElementType type : {ElementType::F16, ElementType::F32}) {
