@@ -354,6 +354,7 @@ int thread_option(const std::string& typed) { return whole_number("--threads", t
 
 void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
                    const std::vector<OutputPlace>& others) {
+  check_distinct(written);             // told first, also where none of them can be written
   const OutputPlace* shown = nullptr;  // on standard output
   for (const OutputPlace& place : written) {
     if (place.file == "-" && shown != nullptr)

@@ -93,9 +93,27 @@ std::vector<FieldFile> field_files(const RunArguments& x) {
   return files;
 }
 
-/// Throws if an output file could not be written; call it before computing.
-void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, bool backward, const Streams& streams) {
-  for (const FieldFile& f : fields) check_place("--save-field", f.file);
+/// True if a result of the experiment may have the field; an output that cannot be judged has no tolerance.
+bool may_have_field(const Experiment& e, Field field) {
+  if (!is_extra(field)) return true;
+  if (field == Field::tolerance) return has_loaded(e);
+  const Method& m = field == Field::a_storage || field == Field::a_arithmetic ? e.a : e.b;
+  return is_emulated(m.algorithm) && m.scaling.stores();
+}
+
+/// Throws for a field that the result lacks.
+[[noreturn]] void refuse_field(Field field) {
+  refuse("--save-field", field_texts[static_cast<std::size_t>(field)].name,
+         field == Field::tolerance ? "it with a loaded output that can be judged"
+                                   : "it with a method that stores Q, K or V with scales");
+}
+
+/// Throws if an output could not be written; call it before computing.
+void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, const Experiment& e, const Streams& streams) {
+  for (const FieldFile& f : fields) {
+    if (!may_have_field(e, f.field)) refuse_field(f.field);
+    check_place("--save-field", f.file);
+  }
   if (!x.save.empty()) check_directory_place("--save", x.save);
   std::vector<OutputPlace> all;
   for (const FieldFile& f : fields) all.push_back({"--save-field", f.file});
@@ -104,7 +122,7 @@ void check_places(const RunArguments& x, const std::vector<FieldFile>& fields, b
     std::ranges::for_each(matrix_files, add);
     std::ranges::for_each(saved_lse_files, add);
   }
-  if (!x.save.empty() && backward) std::ranges::for_each(saved_gradient_files, add);
+  if (!x.save.empty() && e.backward.on) std::ranges::for_each(saved_gradient_files, add);
   check_outputs({{"--json", x.json}}, streams.files, all);
 }
 
@@ -132,10 +150,7 @@ void stage_fields(StagedFiles& files, const std::vector<FieldFile>& fields, cons
   const auto judged = shares ? with_shares(answer.result, *shares) : nullptr;
   const Result& result = judged ? *judged : answer.result;
   for (const FieldFile& f : fields) {
-    if (!has_field(result, f.field))
-      refuse("--save-field", field_texts[static_cast<std::size_t>(f.field)].name,
-             f.field == Field::tolerance ? "it with a loaded output that can be judged"
-                                         : "it with a method that stores Q, K or V with scales");
+    if (!has_field(result, f.field)) refuse_field(f.field);
     files.add(f.file, field_npy(result, f.field));
   }
 }
@@ -169,7 +184,7 @@ void run_experiment(const RunArguments& x, const Streams& streams) {
   if (about.changed.empty()) about.changed = changed_since(x.json, experiment);
   tell_changed(about.changed, x.strict, streams);
   const std::vector<FieldFile> fields = field_files(x);
-  check_places(x, fields, experiment.backward.on, streams);
+  check_places(x, fields, experiment, streams);
   std::vector<LoadCode*> codes{attention_code};
   if (has_hardware(experiment)) codes.push_back(hardware_code(experiment.format));
   prepare_gpus(x.device, streams, codes);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -66,25 +67,47 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// Makes a new file beside `path`, whose name becomes `temporary`. Not valid, with errno, if that fails.
+Descriptor open_beside(const std::string& path, mode_t mode, std::string& temporary) {
+  for (int attempt = 0;; ++attempt) {
+    temporary = path + std::string(part_mark) + numbered(attempt);
+    Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (d.valid() || errno != EEXIST || attempt >= 100) return d;
+  }
+}
+
 /// Writes `bytes` to a new file beside `path`, with the mode of `like` if that exists; returns its name.
 std::string write_beside(const std::string& path, std::string_view bytes, Safety safety, const std::string& like) {
   struct stat status{};
   const bool has_mode = ::stat(like.c_str(), &status) == 0;
-  for (int attempt = 0;; ++attempt) {
-    const std::string temporary = path + std::string(part_mark) + numbered(attempt);
-    const Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, has_mode ? 0600 : 0666));
-    if (!d.valid() && errno == EEXIST && attempt < 100) continue;
-    if (!d.valid()) fail(path, "cannot be written", errno);
-    try {
-      if (has_mode) ::fchmod(d.get(), status.st_mode & 07777);  // fails on file systems without modes
-      write_all(d.get(), bytes, path);
-      if (safety == Safety::machine && ::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
-    } catch (...) {
-      ::unlink(temporary.c_str());
-      throw;
-    }
-    return temporary;
+  std::string temporary;
+  const Descriptor d = open_beside(path, has_mode ? 0600 : 0666, temporary);
+  if (!d.valid()) fail(path, "cannot be written", errno);
+  try {
+    if (has_mode) ::fchmod(d.get(), status.st_mode & 07777);  // fails on file systems without modes
+    write_all(d.get(), bytes, path);
+    if (safety == Safety::machine && ::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
   }
+  return temporary;
+}
+
+/// Why no file can be written beside `path`, as errno: makes one and removes it. 0: one can.
+int error_beside(const std::string& path) {
+  std::string temporary;
+  if (!open_beside(path, 0666, temporary).valid()) return errno;
+  ::unlink(temporary.c_str());
+  return 0;
+}
+
+/// True if `path` is another user's file in a folder that lets only owners replace their files, such as /tmp.
+bool is_of_another_user(const std::string& path) {
+  struct stat folder{}, file{};
+  const uid_t user = ::geteuid();
+  return user != 0 && ::stat(folder_of(path).c_str(), &folder) == 0 && (folder.st_mode & S_ISVTX) != 0 &&
+         folder.st_uid != user && ::stat(path.c_str(), &file) == 0 && file.st_uid != user;
 }
 
 /// Moves the files of `aside` back to its parent folder. A folder in it stands for a file that did not exist.
@@ -336,15 +359,24 @@ void check_place(const std::string& option, const std::string& file) {
   if (!parent.empty() && !fs::is_directory(parent, error))
     throw std::runtime_error(option + " " + file + ": there is no directory " + parent.string());
   if (fs::is_directory(file, error)) throw std::runtime_error(option + " " + file + ": is a directory, expected a file");
-  const fs::path folder = folder_of(followed(file));
-  const bool is_device = fs::exists(file, error) && !fs::is_regular_file(file, error);
-  if (!is_device && ::access(folder.c_str(), W_OK | X_OK) != 0) fail(option + " " + file, "cannot be written", errno);
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error)) return;  // a device or a pipe is written at once
+  const std::string target = followed(file);
+  const int why = is_of_another_user(target) ? EPERM : error_beside(target);
+  if (why != 0) fail(option + " " + file, "cannot be written", why);
 }
 
 void check_directory_place(const std::string& option, const std::string& directory) {
   std::error_code error;
   if (fs::exists(directory, error) && !fs::is_directory(directory, error))
     throw std::runtime_error(option + " " + directory + ": is a file, expected a directory");
+  const char* const what = fs::is_directory(directory, error) ? "cannot be written" : "cannot be made a directory";
+  const auto check = [&](int why) {
+    if (why != 0) fail(option + " " + directory, what, why);
+  };
+  fs::path folder = fs::absolute(directory, error);  // then the folder that exists, in which new ones are made
+  for (; !fs::exists(fs::symlink_status(folder, error)) && folder.has_relative_path(); folder = folder.parent_path())
+    check(folder.filename().native().size() > NAME_MAX ? ENAMETOOLONG : 0);
+  check(fs::is_directory(folder, error) ? error_beside((folder / "attoscope").string()) : ENOTDIR);
 }
 
 void check_distinct(const std::vector<OutputPlace>& places) {

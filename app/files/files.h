@@ -129,7 +129,8 @@ void write_file(const std::string& path, std::string_view bytes);
 void write_safely(const std::string& path, std::string_view bytes);
 
 /// Checks before a computation that an output can be written. Throws std::runtime_error with one sentence that begins with the
-/// option: the directory is missing or read-only, `file` is a directory, or `directory` is a file.
+/// option: the directory is missing or read-only, a name is too long, `file` is a directory or another user's in a folder such
+/// as /tmp, or `directory` or a folder on the way to it is a file.
 void check_place(const std::string& option, const std::string& file);
 void check_directory_place(const std::string& option, const std::string& directory);
 

@@ -223,6 +223,19 @@ TEST(CommandLine, FilesThatCannotBeReachedAreNotOneFile) {
   expect_refused({"sweep", "--vary", "n=8", "--csv", file, "--json", file}, 2, "--csv writes this file, too");
 }
 
+/// Such outputs would fail after hours of computing, and then without the option's name.
+TEST(CommandLine, OutputsThatCannotBeWrittenAreToldBefore) {
+  const TemporaryDirectory scratch;
+  for (const std::size_t length : {std::size_t{250}, std::size_t{300}}) {  // what is written first is called .part-1234-0, too
+    const std::string file = scratch / std::string(length, 'a');
+    expect_refused({"run", "--n", "8", "--json", file}, 1, "--json " + file + ": cannot be written: File name too long");
+  }
+  const std::string deep = scratch / ("new/" + std::string(300, 'a') + "/x");
+  expect_refused({"run", "--n", "8", "--save", deep}, 1, "--save " + deep + ": cannot be made a directory: File name too long");
+  expect_refused({"run", "--n", "8", "--save", "/proc/x"}, 1, "--save /proc/x: cannot be made a directory: ");
+  EXPECT_EQ(scratch.count(), 0);
+}
+
 TEST(CommandLine, ASessionComesAlone) {
   expect_refused({"nothing.json", "run"}, 2, "'nothing.json'");
 #ifndef ATTOSCOPE_GUI

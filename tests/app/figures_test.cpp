@@ -521,6 +521,8 @@ TEST(SaveField, WritesEveryElementAsNumPyDoes) {
   expect_refused(with(small_sizes, {"--save-field", "tolerance=" + scratch / "x.npy"}), 2, "it with a loaded output");
   for (const char* const field : {"a_storage", "b_arithmetic"})
     expect_refused(with(small_sizes, {"--save-field", field + ("=" + scratch / "x.npy")}), 2, "it with a method that stores Q");
+  expect_refused({"run", "--n", "1048576", "--save-field", "a_storage=" + scratch / "x.npy"}, 2,
+                 "it with a method that stores Q");  // before the computation, which takes hours
   EXPECT_EQ(scratch.count(), 2);
 }
 

@@ -1,5 +1,6 @@
 // Writers of files on a disk that is full after a random number of bytes. Other writers: checkpoints and captures in
 // train_command_test, points in point_cache_test.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -99,6 +100,28 @@ TEST(FullDisk, ADirectoryForGnuplotThatCannotBeMadeIsASentence) {
   const Environment unwritable("TMPDIR", "/proc");
   EXPECT_THAT(sentence_of([&] { write_bundle(scratch / "f.svg", curve(1), Json{}); }),
               HasSubstr(". The figure's data, script and JSON are " + (scratch / "f.csv")));
+}
+
+/// As in /tmp: there a rename at the end would fail.
+TEST(Places, AFileOfAnotherUserInAStickyFolderCannotBeReplaced) {
+  if (::geteuid() != 0) GTEST_SKIP() << "another user is needed";
+  const TemporaryDirectory scratch;
+  using std::filesystem::perms;
+  std::filesystem::permissions(scratch / "", perms::all | perms::sticky_bit);
+  const std::string file = scratch.write("r.json", "of root");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t nobody = 65534;
+    if (::setuid(nobody) != 0) ::_exit(2);
+    check_place("--json", scratch / "new.json");
+    const bool told =
+        sentence_of([&] { check_place("--json", file); }) == "--json " + file + ": cannot be written: Operation not permitted";
+    ::_exit(told ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(scratch.count(), 1);
 }
 
 /// A process id that no process has.

@@ -219,6 +219,7 @@ TEST_F(TrainCommand, FilesThatCannotBeUsedAreOneSentence) {
   refused(tiny({"--checkpoint", scratch_ / "deep/c"}), "--checkpoint " + (scratch_ / "deep/c") + ": there is no directory");
   refused(tiny({"--csv", scratch_ / ""}), "is a directory, expected a file");
   refused(tiny({"--save", scratch_ / "c"}), "--save " + (scratch_ / "c") + ": is a file, expected a directory");
+  refused(tiny({"--save", scratch_ / "c/w"}), "--save " + (scratch_ / "c/w") + ": cannot be made a directory: Not a directory");
   EXPECT_EQ(scratch_.count(), 3);  // two texts and c
 }
 
