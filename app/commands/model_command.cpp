@@ -24,6 +24,7 @@
 #include "kernels/model/model_answer.h"
 #include "kernels/model/model_run.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope::app {
 namespace {
@@ -93,8 +94,8 @@ void shape_methods(ModelQuestion& q, ModelArguments x, const Architecture& a) {
 
 /// The bytes of a .safetensors with every tensor of a's run, named as `attoscope.capture` does.
 template <class T>
-std::string captured_bytes_in(const ModelQuestion& q) {
-  const StopSign stop;
+std::string captured_bytes_in(const ModelQuestion& q, const Cancelled& cancelled) {
+  const StopToken stop(cancelled);
   const Architecture& a = q.model->architecture;
   const auto n = static_cast<std::uint64_t>(q.tokens.size());
   std::vector<ExactTensor> tensors{{"tokens", {n}, {q.tokens.begin(), q.tokens.end()}}};
@@ -112,7 +113,11 @@ std::string captured_bytes_in(const ModelQuestion& q) {
   return safetensors_bytes(tensors, {});
 }
 std::string captured_bytes(const ModelQuestion& q, int threads) {
-  return on_threads(threads, [&] { return q.around.in_double ? captured_bytes_in<double>(q) : captured_bytes_in<float>(q); });
+  return unless_stopped("stopped before the capture was there; nothing was written", [&](const Cancelled& cancelled) {
+    return on_threads(threads, [&] {
+      return q.around.in_double ? captured_bytes_in<double>(q, cancelled) : captured_bytes_in<float>(q, cancelled);
+    });
+  });
 }
 
 void stage_outputs(StagedFiles& files, const std::string& directory, const ModelQuestion& q, const ModelAnswer& answer) {
@@ -208,9 +213,10 @@ void tell_model(const ModelArguments& x, const Streams& streams) {
     if (run) add_run_json(all, *run, q.tokens);
     return json_text(all);
   };
+  const std::string capture = x.capture.empty() ? "" : captured_bytes(q, threads);
   StagedFiles files;
   if (!x.save.empty()) stage_outputs(files, x.save, q, answer);
-  if (!x.capture.empty()) files.add(x.capture, captured_bytes(q, threads));
+  if (!x.capture.empty()) files.add(x.capture, capture);
   write_outputs(
       files, {{x.json, json}},
       [&] {

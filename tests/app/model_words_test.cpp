@@ -2,9 +2,12 @@
 #include "app/model/model_words.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cmath>
 #include <memory>
+#include <ostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -104,6 +107,37 @@ TEST(ModelPlan, AnAttributionKeepsItsSharesAndGoesOn) {
   attributed(found, ModelPart::layer, model, options);
   EXPECT_EQ(KeptShares(cache.directory(), parts).on_disk(), 4);
   EXPECT_EQ(cache.points(), 4U);
+}
+
+/// Raises SIGINT in this thread when the first text is written to it.
+struct InterruptingBuffer : std::stringbuf {
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    if (str().empty()) ::raise(SIGINT);
+    return std::stringbuf::xsputn(text, count);
+  }
+};
+
+TEST(ModelCommand, ASignalDuringTheCaptureLeavesNothing) {
+  const OwnCache cache;
+  const TemporaryDirectory scratch;
+  const std::vector<std::string> command = words("model random:3 --tokens random:4 --limit 20 --attribute layer --threads 1");
+  succeed(command);
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  InterruptingBuffer told;  // the first text comes after the answer, whose parts are all known
+  std::ostringstream out;
+  std::ostream err(&told);
+  const int code = run_command_line(with(command, {"--save", scratch / "d", "--capture", scratch / "c.safetensors"}), out, err);
+  const timespec soon{};
+  sigtimedwait(&set, nullptr, &soon);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(told.str(), AllOf(HasSubstr("were known from an earlier run"),
+                                HasSubstr("stopped before the capture was there; nothing was written")));
+  EXPECT_THAT(out.str(), IsEmpty());
+  EXPECT_EQ(scratch.count(), 0);
 }
 
 }  // namespace
