@@ -183,7 +183,8 @@ void render_picture(const RenderArguments& x, [[maybe_unused]] const Streams& st
 void write_lessons([[maybe_unused]] const LessonsArguments& x, [[maybe_unused]] const Streams& streams) {
 #ifdef ATTOSCOPE_GUI
   if (x.html.empty()) refuse("--html", x.html, "a directory");
-  write_lesson_pages(x.html, streams.out);
+  unless_stopped("stopped before all lessons were drawn; nothing was written",
+                 [&](const Cancelled& cancelled) { write_lesson_pages(x.html, streams.out, cancelled); });
 #else
   no_window();
 #endif

@@ -307,7 +307,7 @@ std::string lessons_index(const ui::Lessons& lessons) {
   return page("Lessons of Attoscope", body + "</ol>\n");
 }
 
-void write_lesson_pages(const std::string& directory, std::ostream& out) {
+void write_lesson_pages(const std::string& directory, std::ostream& out, const Cancelled& cancelled) {
   const ui::Lessons lessons = read_lessons(lessons_directory());
   if (lessons.empty()) throw std::runtime_error("there are no lessons: assets/lessons was not installed with the program");
   StagedFiles files;
@@ -317,8 +317,9 @@ void write_lesson_pages(const std::string& directory, std::ostream& out) {
     ui::LessonAnswers known;  // kept for one lesson only: each holds whole results
     ComputeCache cache;
     const AnswerLesson find = [&](const ui::LessonQuestion& q) {
+      if (cancelled && cancelled()) throw Stopped();
       if (ui::LessonAnswerPtr before = answer_of(&known, q)) return before;
-      return known.emplace_back(std::make_shared<const ui::LessonAnswer>(answer(q, {.cache = &cache})));
+      return known.emplace_back(std::make_shared<const ui::LessonAnswer>(answer(q, {.cancelled = cancelled, .cache = &cache})));
     };
     const std::vector<PageView> views = pictures_of(lessons[i]);
     std::map<std::string, std::string> summary;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/explore/render.h"
+#include "kernels/compute.h"
 #include "ui/frame/lesson.h"
 #include "ui/session/session.h"
 
@@ -43,7 +44,7 @@ std::string description_of(const ui::LessonView& view, const std::string& summar
 ui::Session session_of(const ui::LessonQuestion& question);
 
 /// Writes all pages and pictures into a directory, which it creates, with progress on `out`. Throws std::runtime_error with one
-/// sentence.
-void write_lesson_pages(const std::string& directory, std::ostream& out);
+/// sentence, and Stopped if cancelled, which leaves nothing.
+void write_lesson_pages(const std::string& directory, std::ostream& out, const Cancelled& cancelled = {});
 
 }  // namespace attoscope::app

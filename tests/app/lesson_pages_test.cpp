@@ -5,6 +5,7 @@
 #include <cctype>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -325,6 +326,13 @@ TEST(LessonPages, DrawEachViewAlone) {
     EXPECT_GT(light[i].picture.rgb[0], 200);
     EXPECT_LT(dark[i].picture.rgb[0], 80);
   }
+}
+
+TEST(LessonPages, ACancelledWriterLeavesNothing) {
+  const TemporaryDirectory scratch;
+  std::ostringstream out;
+  EXPECT_THROW(write_lesson_pages(scratch / "pages", out, [] { return true; }), Stopped);
+  EXPECT_EQ(scratch.count(), 0);
 }
 
 TEST(LessonPages, CommandSaysWhatIsMissing) {
