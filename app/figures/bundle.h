@@ -53,8 +53,8 @@ void check_bundle_place(const std::string& option, const std::string& file);
 std::string stage_bundle(StagedFiles& files, const std::string& file, const Figure& figure, const Json& reproduction,
                          PictureFormat in_zip = PictureFormat::pdf, const Cancelled& cancelled = {});
 
-/// Stages the bundle beside the other outputs of a command. Returns a sentence if the picture is missing, or if SIGINT or
-/// SIGTERM stopped the drawing, after which nothing of the bundle is staged; else "".
+/// Stages the bundle beside the other outputs of a command. Returns a sentence if the picture is missing, or if a signal
+/// stopped the drawing, after which nothing of the bundle is staged; else "".
 std::string stage_unless_interrupted(StagedFiles& files, const std::string& file, const Figure& figure,
                                      const Json& reproduction);
 

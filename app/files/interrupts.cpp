@@ -12,6 +12,9 @@ Interrupts::Interrupts() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  struct sigaction hang_up{};
+  sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // nohup ignores it
   pthread_sigmask(SIG_BLOCK, &set, &before_);
   signals_ = Descriptor(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
 }

@@ -10,8 +10,8 @@
 
 namespace attoscope::app {
 
-/// While this exists, SIGINT and SIGTERM are recorded instead of ending the program. Threads started meanwhile do not receive
-/// them.
+/// While this exists, SIGINT, SIGTERM and SIGHUP are recorded instead of ending the program; SIGHUP not if it is ignored.
+/// Threads started meanwhile do not receive them.
 class Interrupts {
  public:
   Interrupts();

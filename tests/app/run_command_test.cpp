@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/files/interrupts.h"
 #include "app/session/experiment_options.h"
 #include "app/tensors/tensors.h"
 #include "kernels/experiment/presets.h"
@@ -157,6 +158,24 @@ TEST(RunCommand, ASignalStopsTheRunAndLeavesNothing) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("stopped"));
   EXPECT_EQ(scratch.count(), 0);
+}
+
+TEST(Interrupts, TakeAHangUpUnlessItIsIgnored) {
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  const auto handler = ::signal(SIGHUP, SIG_DFL);
+  for (const auto& [treatment, arrives] : {std::pair{SIG_DFL, true}, std::pair{SIG_IGN, false}}) {
+    ::signal(SIGHUP, treatment);
+    const Interrupts interrupts;
+    raise(SIGHUP);
+    EXPECT_EQ(interrupts.arrived(), arrives);
+  }
+  const timespec soon{};
+  sigtimedwait(&set, nullptr, &soon);
+  ::signal(SIGHUP, handler);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// While this lives, the locale has a decimal comma and grouped thousands: C++ streams, and C if such a locale is installed.
