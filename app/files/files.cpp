@@ -76,6 +76,13 @@ Descriptor open_beside(const std::string& path, mode_t mode, std::string& tempor
   }
 }
 
+/// `folder_of`, the same for all spellings of one folder.
+fs::path full_folder_of(const std::string& path) {
+  std::error_code error;
+  const fs::path full = fs::canonical(folder_of(path), error);
+  return error ? folder_of(path) : full;
+}
+
 /// Writes `bytes` to a new file beside `path`, with the mode of `like` if that exists; returns its name.
 std::string write_beside(const std::string& path, std::string_view bytes, Safety safety, const std::string& like) {
   struct stat status{};
@@ -123,10 +130,11 @@ void put_back(const fs::path& aside) {
   ::rmdir(aside.c_str());
 }
 
-/// Old files of one folder, moved away while new ones are placed. Destruction moves them back unless `forget` was called.
+/// Old files of one folder, moved away while new ones are placed; locks the folder. Destruction moves them back unless `forget`
+/// was called.
 class BackupSet {
  public:
-  explicit BackupSet(fs::path folder) : folder_(std::move(folder)) {}
+  explicit BackupSet(fs::path folder) : folder_(std::move(folder)), lock_(folder_ / "") {}
   ~BackupSet() {
     if (!aside_.empty()) put_back(aside_);
   }
@@ -165,7 +173,8 @@ class BackupSet {
   }
 
   const fs::path folder_;
-  fs::path aside_;  ///< empty: no file was moved
+  const FolderLock lock_;  ///< keeps the set of another program from mixing with this one
+  fs::path aside_;         ///< empty: no file was moved
 };
 
 /// Cleans up after a killed program: part files of `name`, and folders of old files.
@@ -313,10 +322,10 @@ void StagedFiles::add_absence(const std::string& path) {
 /// Renames all files; on failure restores the old ones.
 void StagedFiles::place() {
   std::map<fs::path, std::vector<fs::path>> sets;
-  for (const Staged& f : files_) sets[folder_of(f.path)].emplace_back(f.path);
+  for (const Staged& f : files_) sets[full_folder_of(f.path)].emplace_back(f.path);
   std::vector<std::unique_ptr<BackupSet>> old;
   for (const auto& [folder, paths] : sets) {
-    const auto goes = [&, folder = folder](const Staged& f) { return f.temporary.empty() && folder_of(f.path) == folder; };
+    const auto goes = [&, folder = folder](const Staged& f) { return f.temporary.empty() && full_folder_of(f.path) == folder; };
     const bool some_go = std::ranges::any_of(files_, goes);
     if (paths.size() < 2 && !some_go) continue;  // rename replaces a single file atomically
     old.push_back(std::make_unique<BackupSet>(folder));
@@ -326,7 +335,7 @@ void StagedFiles::place() {
     if (f->temporary.empty() || ::rename(f->temporary.c_str(), f->path.c_str()) == 0) continue;
     const int error = errno;
     for (auto placed = files_.begin(); placed != f; ++placed)
-      if (sets[folder_of(placed->path)].size() > 1) ::unlink(placed->path.c_str());
+      if (sets[full_folder_of(placed->path)].size() > 1) ::unlink(placed->path.c_str());
     fail(f->path, "cannot be written", error);
   }
   for (const auto& aside : old) aside->forget();

@@ -97,6 +97,7 @@ enum class Safety : std::uint8_t { program, machine };
 ///
 /// A set of several files of one folder never mixes with an earlier one: the old files are moved away before the first new one
 /// is placed. If the program is killed in between, they remain in a hidden folder, from which the next writer restores them.
+/// Such a set locks its folder meanwhile (`FolderLock`).
 class StagedFiles {
  public:
   explicit StagedFiles(Safety safety = Safety::program) : safety_(safety) {}

@@ -3,8 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "app/figures/bundle.h"
 #include "app/files/png.h"
@@ -12,6 +15,7 @@
 #include "app/session/session_store.h"
 #include "tests/app/disk_full.h"
 #include "tests/support/environment.h"
+#include "tests/support/eventually.h"
 #include "tests/support/figure_support.h"
 #include "tests/support/matchers.h"
 #include "tests/tensors/tensor_files.h"
@@ -122,6 +126,24 @@ TEST(Places, AFileOfAnotherUserInAStickyFolderCannotBeReplaced) {
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(scratch.count(), 1);
+}
+
+TEST(StagedFiles, ASetWaitsUntilAnotherOneOfItsFolderIsPlaced) {
+  const TemporaryDirectory scratch;
+  const std::string a = scratch.write("a", "old"), b = scratch.write("b", "old");
+  std::optional<FolderLock> other(std::in_place, a);
+  std::jthread writer([&] {
+    StagedFiles files;
+    files.add(a, "new");
+    files.add(scratch / "./b", "new");
+    files.commit();
+  });
+  EXPECT_TRUE(eventually([&] { return scratch.count() == 4; })) << "both are staged";
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(bytes_of_file(a), "old");
+  other.reset();
+  writer.join();
+  EXPECT_EQ(bytes_of_file(a) + bytes_of_file(b), "newnew");
 }
 
 /// A process id that no process has.
