@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/model/model_files.h"
 #include "app/threads/job.h"
 #include "app/words/numbers.h"
@@ -103,7 +104,8 @@ CapturedFile ModelController::captured(const Work& work, const SideRun<CapturedF
   const std::shared_ptr<const LanguageModel> model = weights_->of(work.checkpoint);
   const std::string bytes = heads_file(*work.asked, work.layer, *model, run.options);
   const std::string title = heads_title(*work.asked, work.layer);
-  const fs::path folder = directory_.empty() ? fs::temp_directory_path() / "attoscope" : fs::path(directory_) / "captures";
+  const fs::path folder =
+      directory_.empty() ? fs::path(temporary_directory()) / "attoscope" : fs::path(directory_) / "captures";
   const std::string file =
       (folder / fmt::format("{} layer {} {}.safetensors", work.asked->reading->name, work.layer, hex16(hash_of(bytes))))
           .string();

@@ -17,6 +17,7 @@
 
 #include "app/figures/gnuplot_text.h"
 #include "app/files/files.h"
+#include "app/files/paths.h"
 #include "app/words/numbers.h"
 
 namespace attoscope::app {
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 class Workshop {
  public:
   Workshop() {
-    const fs::path folder = fs::temp_directory_path();
+    const fs::path folder = temporary_directory();
     remove_older(folder);
     std::string name = (folder / (std::string(beginning) + std::to_string(::getpid()) + "-XXXXXX")).string();
     if (::mkdtemp(name.data()) == nullptr)

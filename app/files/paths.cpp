@@ -4,8 +4,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "app/words/numbers.h"
 
 namespace attoscope::app {
 namespace {
@@ -68,6 +71,13 @@ std::string example_file() {
   const fs::path file = fs::path(assets) / "examples" / "smollm2_135m.safetensors";
   std::error_code error;
   return fs::is_regular_file(file, error) ? file.string() : "";
+}
+
+std::string temporary_directory() {
+  const std::string named = environment("TMPDIR");
+  if (named.empty()) return "/tmp";
+  if (!directory_exists(named)) throw std::runtime_error("TMPDIR is " + in_quotes(named) + ", expected a directory");
+  return named;
 }
 
 std::string pictures_directory() {

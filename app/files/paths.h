@@ -13,6 +13,10 @@ std::string assets_directory();
 /// Path of the shipped tensors; empty: none.
 std::string example_file();
 
+/// Directory of temporary files: $TMPDIR, or /tmp if it is not set or empty. Throws std::runtime_error in a sentence if TMPDIR
+/// is no directory.
+std::string temporary_directory();
+
 /// Directory for pictures: $XDG_PICTURES_DIR, else the one in ~/.config/user-dirs.dirs, else ~/Pictures; empty if none exists.
 std::string pictures_directory();
 

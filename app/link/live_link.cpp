@@ -14,11 +14,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include "app/files/paths.h"
 
 namespace attoscope::app {
 namespace {
@@ -95,14 +96,14 @@ Descriptor listening_socket(const std::string& path) {
 
 }  // namespace
 
-std::string link_path() {
+std::string link_path() try {
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   std::string folder = runtime != nullptr && *runtime == '/' ? own_folder(std::string(runtime) + "/attoscope") : "";
-  std::error_code error;
-  if (folder.empty())
-    folder = own_folder((std::filesystem::temp_directory_path(error) / ("attoscope-" + std::to_string(::geteuid()))).string());
+  if (folder.empty()) folder = own_folder(temporary_directory() + "/attoscope-" + std::to_string(::geteuid()));
   const std::string path = folder + "/link.socket";
   return folder.empty() || path.size() >= sizeof(sockaddr_un::sun_path) ? "" : path;
+} catch (const std::runtime_error&) {  // there is no directory for it
+  return "";
 }
 
 LiveLink::LiveLink(std::string path, std::function<void()> published)

@@ -70,6 +70,11 @@ TEST(Gnuplot, DrawsInATemporaryDirectoryOfAnyName) {
   EXPECT_NE(picture.find("</svg>"), std::string::npos);
 }
 
+TEST(Gnuplot, NamesATemporaryDirectoryThatIsNone) {
+  const testing::Environment none("TMPDIR", "/dev/null");
+  EXPECT_EQ(testing::sentence_of([] { drawn("", {"f.svg"}); }), "TMPDIR is '/dev/null', expected a directory");
+}
+
 double linear(std::uint32_t byte) {
   const double c = byte / 255.0;
   return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);

@@ -40,6 +40,14 @@ TEST(Pictures, GoWhereTheUserHasThem) {
 
 using Paths = std::vector<std::string>;
 
+TEST(TemporaryDirectories, AreInTmpIfNoneIsNamed) {
+  const TemporaryDirectory scratch;
+  const Environment empty("TMPDIR", "");
+  EXPECT_EQ(temporary_directory(), "/tmp");
+  const Environment named("TMPDIR", scratch / "");
+  EXPECT_EQ(temporary_directory(), scratch / "");
+}
+
 TEST(PathCompletion, ListsFoldersAndFilesThatBeginSo) {
   const TemporaryDirectory scratch;
   std::filesystem::create_directories(scratch / "queries/deep");
