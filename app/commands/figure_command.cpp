@@ -14,6 +14,7 @@
 #include "app/figures/bundle.h"
 #include "app/files/paths.h"
 #include "app/json/json.h"
+#include "app/json/settings_json.h"
 #include "app/papers/named.h"
 #include "app/papers/named_bundle.h"
 #include "app/papers/sweep_figure.h"
@@ -136,7 +137,7 @@ void redraw_sweep(const FigureArguments& x, const Streams& streams) {
   Sweep sweep = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep(text, remarks); });
   SweepStyle style = parsed_bundle(x.what, [&](const std::string& text) { return parse_sweep_style(text, remarks); });
   const std::uint64_t then = parsed_bundle(x.what, [&](const std::string& text) { return parse_points_digest(text, remarks); });
-  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
+  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + without_consequence(remarks[0]));
   style.print = typed_style(x.style, style.print);
   find_files(sweep.base, std::filesystem::absolute(x.what).parent_path().string());
   std::vector<std::string> changed = load_found(sweep.base);
@@ -162,7 +163,7 @@ FigureStyle print_of(const FigureArguments& x) {
   FigureStyle style;
   if (is_bundle(x.what))
     style = parsed_bundle(x.what, [&](const std::string& text) { return parse_figure_style(text, remarks); });
-  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + remarks[0]);
+  if (!remarks.empty()) throw std::runtime_error(x.what + ": " + without_consequence(remarks[0]));
   return typed_style(x.style, style);
 }
 

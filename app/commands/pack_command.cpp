@@ -6,6 +6,7 @@
 
 #include "app/commands/commands.h"
 #include "app/files/zip.h"
+#include "app/json/settings_json.h"
 #include "app/session/session.h"
 #include "app/session/session_pack.h"
 #include "app/words/field_setter.h"
@@ -26,8 +27,7 @@ void write_pack(const PackArguments& x, const Streams& streams) {
   if (std::filesystem::equivalent(out, x.session, error)) refuse("--out", out, "another name than the session's");
   std::vector<std::string> remarks;
   const ui::Session session = read_session(x.session, remarks);
-  if (!remarks.empty())  // "NAME is VALUE, expected ...; the default is kept", and nothing is kept here
-    throw std::runtime_error(remarks.front().substr(0, remarks.front().rfind("; ")) + "; so the session is not packed");
+  if (!remarks.empty()) throw std::runtime_error(without_consequence(remarks.front()) + "; so the session is not packed");
   const SessionPack pack = unless_stopped("stopped before everything was packed; nothing was written", [&](const Cancelled& c) {
     return pack_session(session, [&](double) { return c(); });
   });

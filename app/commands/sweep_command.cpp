@@ -18,6 +18,7 @@
 #include "app/commands/commands.h"
 #include "app/figures/bundle.h"
 #include "app/files/paths.h"
+#include "app/json/settings_json.h"
 #include "app/papers/sweep_figure.h"
 #include "app/session/session.h"
 #include "app/sweep/point_cache.h"
@@ -336,7 +337,7 @@ Sweep read_sweep(const std::string& directory) {
   return named_in_errors(path, [&] {
     std::vector<std::string> remarks;
     Sweep sweep = parse_sweep(read_file(path, largest_sweep_file), remarks);
-    if (!remarks.empty()) throw std::runtime_error(remarks[0]);
+    if (!remarks.empty()) throw std::runtime_error(without_consequence(remarks[0]));
     return sweep;
   });
 }

@@ -23,4 +23,7 @@ inline constexpr std::size_t most_remarks = 100;
 void read_settings(const nlohmann::json& object, const std::string& path, const Settings& settings,
                    std::vector<std::string>& remarks, std::initializer_list<std::string_view> also = {});
 
+/// A remark as the reason for a refusal: without its end, such as "; the default is kept".
+inline std::string without_consequence(const std::string& remark) { return remark.substr(0, remark.rfind("; ")); }
+
 }  // namespace attoscope::app

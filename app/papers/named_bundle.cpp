@@ -165,7 +165,7 @@ AskedFigure parse_asked_figure(const std::string& text) {
     all.push_back({"plan_seeds", &asked.plan_seeds, {0, ui::max_train_seeds}});
   }
   read_settings(json, "", all, remarks, {"schema", "version", "caption", "print"});
-  if (!remarks.empty()) throw std::runtime_error(remarks[0]);
+  if (!remarks.empty()) throw std::runtime_error(without_consequence(remarks[0]));
   return asked;
 }
 

@@ -182,7 +182,7 @@ TrainPlan plan_of(const JsonPlace& json) {
   if (!json.json().is_object()) json.refuse("an object");
   std::vector<std::string> remarks;
   read_settings(json.json(), json.path(), settings(plan), remarks);
-  if (!remarks.empty()) throw std::runtime_error(remarks[0].substr(0, remarks[0].find(';')));
+  if (!remarks.empty()) throw std::runtime_error(without_consequence(remarks[0]));
   Parsed whole = json.json();
   // old records lack these keys; such trainings had no exact attention, used all of the text and stored fp32
   whole.emplace("with_exact", false);

@@ -299,6 +299,11 @@ TEST(SweepCommand, ADamagedShardNamesItsLine) {
   expect_refused({"sweep", "--merge", directory}, 1, "points.csv: line 7 is no point of this sweep");
   std::filesystem::remove(path);
   EXPECT_THAT(attoscope({"sweep", "--merge", directory}).err, HasSubstr("points.csv"));
+  nlohmann::json plan = nlohmann::json::parse(bytes_of_file(directory + "/sweep.json"));
+  plan["seeds"] = 0;
+  std::ofstream(directory + "/sweep.json") << plan;
+  expect_refused({"sweep", "--merge", directory}, 1,
+                 "sweep.json: seeds is '0', expected a whole number from 1 to " + std::to_string(max_seeds) + "\n");
 }
 
 TEST(SweepCommand, ReadsASweepOverThousandsOfHeads) {
