@@ -142,21 +142,12 @@ void refuse_head_numbers(const SweepArguments& x, const std::string& option) {
                "beside Q, K and V");
 }
 
-/// The axis as typed; its errors begin with "vary".
-Axis typed_axis(const std::string& text) {
-  try {
-    return parse_axis(text);
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("--" + std::string(error.what()));
-  }
-}
-
 /// The sweep of the typed parameters.
 Sweep sweep_of_axes(const SweepArguments& x, SessionRemarks& about) {
   if (x.vary.empty())
     throw std::invalid_argument("--vary is missing, expected KEY=VALUES once or twice, such as block_k=16:1024:x2");
   Sweep s{.base = {}, .axes = {}, .seeds = seeds_of(x)};
-  for (const std::string& axis : x.vary) s.axes.push_back(typed_axis(axis));
+  for (const std::string& axis : x.vary) s.axes.push_back(parse_axis(axis));
   s.base = varied_experiment(x.base, s.axes, about);
   return s;
 }
@@ -218,8 +209,9 @@ void check_heat_map(const SweepArguments& x, const Sweep& s) {
                                 printable(s.axes[0].key) + " alone");
 }
 
-/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis`, `parse_measure` and `vary` do.
-Sweep sweep_of(const SweepArguments& x, SessionRemarks& about) {
+/// The sweep that the options describe. Throws as `experiment_of`, `parse_axis`, `parse_measure` and `vary` do, with the
+/// option's name for "vary".
+Sweep sweep_of(const SweepArguments& x, SessionRemarks& about) try {
   Sweep s = x.vary.empty() && x.base.session ? sweep_of_session(x, about) : sweep_of_axes(x, about);
   s.like = followed_kernel(x.base, s.axes);
   s.set = replaced_settings(x.base, s.axes);
@@ -231,6 +223,10 @@ Sweep sweep_of(const SweepArguments& x, SessionRemarks& about) {
   check_heat_map(x, s);
   for (const std::array<int, 2>& at : single_values(s)) with_values(s, at);  // throws for a value that cannot be set
   return s;
+} catch (const std::invalid_argument& error) {
+  const std::string what = error.what();
+  if (!what.starts_with("vary")) throw;
+  throw std::invalid_argument("--" + what);
 }
 
 /// Sentences on typed options that change nothing at any point: a method uses each or not by one other setting.

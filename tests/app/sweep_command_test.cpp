@@ -262,9 +262,9 @@ TEST(SweepCommand, WrongUsageIsOneSentence) {
 TEST(SweepCommand, AValueThatCannotBeSetIsWrongUsage) {
   const OwnCache own;
   for (const auto& [axis, sentence] :
-       {std::pair{"a.foo=3", "attoscope: vary a.foo: 'foo' is unknown"},
-        std::pair{"d=8,0", "vary d is '0', expected a whole number"},
-        std::pair{"head=0:1", "vary head is '0', expected an input that is a file of tensors"}}) {
+       {std::pair{"a.foo=3", "attoscope: --vary a.foo: 'foo' is unknown"},
+        std::pair{"d=8,0", "attoscope: --vary d is '0', expected a whole number"},
+        std::pair{"head=0:1", "attoscope: --vary head is '0', expected an input that is a file of tensors"}}) {
     expect_refused({"sweep", "--n", "32", "--vary", axis, "--vary", "format=bf16,fp16", "--csv", "-"}, 2, sentence);
     EXPECT_EQ(own.points(), 0u) << axis;
   }
