@@ -34,7 +34,10 @@ const Parsed& member(const Parsed& entry, const char* key, const std::string& la
 std::vector<std::uint64_t> whole_numbers(const Parsed& entry, const char* key, const std::string& label) {
   const Parsed& list = member(entry, key, label);
   if (!list.is_array()) throw std::runtime_error(label + " has '" + key + "' " + quoted_json(list) + ", expected a list");
-  if (list.size() > 64) throw std::runtime_error(label + " has '" + key + "' of " + std::to_string(list.size()) + " numbers");
+  constexpr std::size_t most = 64;
+  if (list.size() > most)
+    throw std::runtime_error(label + " has '" + key + "' of " + std::to_string(list.size()) + " numbers, expected at most " +
+                             std::to_string(most));
   for (const Parsed& x : list)
     if (!x.is_number_unsigned())
       throw std::runtime_error(label + " has " + quoted_json(x) + " in '" + key + "', expected whole numbers from 0 on");
