@@ -350,7 +350,9 @@ void prepare_gpus(const std::string& device, const Streams& streams, const std::
 } catch (const DeviceFailure&) {
 }
 
-int thread_option(const std::string& typed) { return whole_number("--threads", typed, 0, 4096); }
+int thread_option(const std::string& typed) {
+  return std::min(whole_number("--threads", typed, 0, 4096), thread_count(0));  // oneTBB warns of more than the machine has
+}
 
 void check_outputs(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& named,
                    const std::vector<OutputPlace>& others) {

@@ -162,7 +162,7 @@ std::vector<std::string> changed_since(const std::string& place, const Experimen
 /// a second. Ignores failures: the first use of the code reports them.
 void prepare_gpus(const std::string& device, const Streams& streams, const std::vector<LoadCode*>& codes = {attention_code});
 
-/// The number of `--threads`; 0: all. Throws std::invalid_argument in a sentence.
+/// The number of `--threads`, at most that of the machine; 0: all. Throws std::invalid_argument in a sentence.
 int thread_option(const std::string& typed);
 
 /// Throws a sentence if a file cannot be written ("" and "-" are no files), if two are the same or both standard output, or if

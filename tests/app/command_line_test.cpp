@@ -1,12 +1,15 @@
 // The command line: its options, and the sentence and exit code of each refusal.
 #include "app/commands/command_line.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/commands/command.h"
+#include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/train/plan/plan.h"
@@ -154,6 +157,12 @@ TEST(CommandLine, ImpossibleValuesAreCode2) {
     SCOPED_TRACE(options[0] + " " + options[1]);
     expect_refused(with({"run"}, options), 2, sentence);
   }
+}
+
+TEST(CommandLine, ThreadsAreAtMostThoseOfTheMachine) {
+  EXPECT_EQ(thread_option("0"), 0);
+  EXPECT_EQ(thread_option("1"), 1);
+  EXPECT_EQ(thread_option("4096"), std::min(4096, thread_count(0)));
 }
 
 TEST(CommandLine, AFailureWhileRunningIsCode1) {
