@@ -74,8 +74,8 @@ std::string tiles_text(const Experiment& e) {
 
 /// "normal", "ones", or the file.
 std::string d_o_text(const Backward& b) {
-  const std::string file = b.d_lse_file.file.empty() ? "" : ", dL " + kernel_output_spec(b.d_lse_file);
-  if (b.d_o == OutputGradient::file) return kernel_output_spec(b.d_o_file) + file;
+  const std::string file = b.d_lse_file.file.empty() ? "" : ", dL " + printable(kernel_output_spec(b.d_lse_file));
+  if (b.d_o == OutputGradient::file) return printable(kernel_output_spec(b.d_o_file)) + file;
   return std::string(output_gradient_names[b.d_o]) + file;
 }
 
@@ -109,8 +109,8 @@ std::string question(const Result& r) {
   const Problem& p = e.problem;
   std::string text = fmt::format("a: {}   b: {}   main format {}, working in {}\n", method_text(e.a, e.loaded),
                                  method_text(e.b, e.loaded), name(e.format), works_in_double(e) ? "double" : "float");
-  text += fmt::format("input {}, seed {}, {}, scale {:.6g}, mask {}{}{}\n", input_spec(p.input), p.seed, shape_text(p),
-                      scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
+  text += fmt::format("input {}, seed {}, {}, scale {:.6g}, mask {}{}{}\n", printable(input_spec(p.input)), p.seed,
+                      shape_text(p), scale_of(p), mask_text(p.mask), bias_text(p), tiles_text(e));
   if (p.input.tensors && p.input.tensors->mask) text += mask_sentence(*p.input.tensors->mask) + "\n";
   text += sums(e, e.a, "a") + sums(e, e.b, "b");
   if (static_cast<int>(r.rows.size()) != p.n) text += fmt::format("{} of {} rows\n", r.rows.size(), p.n);
@@ -309,7 +309,8 @@ std::string tiles_text(const GradMethod& m) {
 }  // namespace
 
 std::string method_text(const Method& m, const KernelOutput& loaded) {
-  if (m.algorithm == Algorithm::loaded) return fmt::format("loaded {} ({})", kernel_output_spec(loaded), loaded.type);
+  if (m.algorithm == Algorithm::loaded)
+    return fmt::format("loaded {} ({})", printable(kernel_output_spec(loaded)), loaded.type);
   const std::string_view called = policy_name(m.precision, m.algorithm);
   return fmt::format("{} {}{}", name(m.algorithm), called.empty() ? "(own rounding)" : called, options_text(m));
 }

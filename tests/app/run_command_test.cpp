@@ -131,6 +131,16 @@ TEST(RunCommand, NothingIsLeftWhenSavingFails) {
   expect_refused({"run", "--save", scratch / "file"}, 1, "expected a directory");
 }
 
+TEST(RunCommand, NamesOfFilesAreShownWithoutControlCharacters) {
+  const TemporaryDirectory scratch;
+  const std::string directory = scratch / "d\x1b[1m";
+  EXPECT_EQ(small_run({"--save", directory}).code, 0);
+  for (const auto& [option, title] : {std::pair{"--kernel", "loaded "}, std::pair{"--do", "dO "}}) {
+    const std::string out = output_of({"run", "--input", directory, option, directory + "/a.npy"});
+    EXPECT_THAT(out, AllOf(HasSubstr("/d?[1m:0, seed"), HasSubstr(title), HasSubstr("/d?[1m/a.npy"), Not(HasSubstr("\x1b"))));
+  }
+}
+
 TEST(RunCommand, SizesThatDoNotDivideAndAreOneJustWork) {
   for (const char* const n : {"1", "2", "17", "65"})
     for (const char* const block : {"1", "16", "1000"})
