@@ -52,7 +52,9 @@ std::string inline_html(std::string_view text, const Number& number) {
     } else if (const auto link = link_at(text, at)) {
       html += "<a href=\"" + html_escaped(link->second) + "\">" + inline_html(link->first, number) + "</a>";
     } else {
-      html += html_escaped(text.substr(at++, 1));
+      const std::size_t end = std::min(text.find_first_of("`$<*[", at + 1), text.size());
+      html += html_escaped(text.substr(at, end - at));
+      at = end;
     }
   }
   return html;

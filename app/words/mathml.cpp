@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 
 #include "kernels/experiment/letters.h"
+#include "kernels/experiment/text.h"
 
 namespace attoscope::app {
 namespace {
@@ -154,8 +156,12 @@ class Reader {
 
 std::string html_escaped(std::string_view text) {
   std::string result;
-  for (const char c : text)
-    result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::optional<Decoded> next = decoded(text, at);
+    const std::string_view c = next ? text.substr(at, next->bytes) : "?";
+    result += c == "&" ? "&amp;" : c == "<" ? "&lt;" : c == ">" ? "&gt;" : c == "\"" ? "&quot;" : c;
+    at += next ? next->bytes : 1;
+  }
   return result;
 }
 

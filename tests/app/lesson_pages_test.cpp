@@ -65,6 +65,11 @@ TEST(Html, OfMarkdown) {
   EXPECT_EQ(plain_html("2 * 3 and a lone $ and [x\n"), "<p>2 * 3 and a lone $ and [x</p>\n");
 }
 
+TEST(Html, IsValidUtf8) {
+  EXPECT_EQ(html_escaped("\xc3\xa4<\xff\xc3>\n"), "\xc3\xa4&lt;??&gt;\n");
+  EXPECT_EQ(plain_html("é → *ü* [\n"), "<p>é → <em>ü</em> [</p>\n");
+}
+
 TEST(Html, PartsOfFormulasGoBelowEachOther) {
   EXPECT_EQ(plain_html("$$a = \\frac{b = c}{d} \\le e, \\qquad (f = g) \\approx h$$\n"),
             "<div class=\"formula\"><span>" + mathml("a = \\frac{b = c}{d} ", true) + "</span><span>" +
