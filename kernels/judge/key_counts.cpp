@@ -180,6 +180,7 @@ class CountFits {
     std::vector<Part> runs, keys;
     for (const bool hidden : {false, true})
       for (int j = 0; j < n_k_; j += length) runs.push_back(part_of(j, std::min(n_k_, j + length), hidden));
+    if (!determined(runs.size() / 2)) return {};  // a row sees a run or not
     auto [parts, more] = fitted(std::move(runs));
     std::vector<double> sizes;
     for (std::size_t p = 0; p < parts.size(); ++p)
@@ -191,7 +192,7 @@ class CountFits {
     for (std::size_t p = 0; p < parts.size(); ++p)
       if (stands_out(p) || (p > 0 && stands_out(p - 1)) || (p + 1 < parts.size() && stands_out(p + 1)))
         for (const int j : parts[p].keys) keys.push_back(part_of(j, j + 1, parts[p].hidden));
-    const bool few = keys.size() <= most_single_keys;
+    const bool few = keys.size() <= most_single_keys && determined(keys.size());
     const auto [single, of_key] = few ? fitted(std::move(keys), false) : std::pair{parts, more};
     std::vector<KeyCounts> all;
     for (const double near : {nearly_whole, 0.5}) {
@@ -203,6 +204,7 @@ class CountFits {
   }
 
   KeyCounts of_every(int period) const {
+    if (!determined(at(period))) return {};
     std::vector<Part> classes;
     for (int r = 0; r < period; ++r) classes.push_back(part_of(r, n_k_, false, period));
     const auto [parts, more] = fitted(std::move(classes));
@@ -214,6 +216,7 @@ class CountFits {
   }
 
   KeyCounts of_single_keys() const {
+    if (!determined(at(n_k_))) return {};
     std::vector<Part> keys;
     for (int j = 0; j < n_k_; ++j) keys.push_back(part_of(j, j + 1));
     const auto [parts, more] = fitted(std::move(keys), false);
@@ -230,6 +233,9 @@ class CountFits {
   }
 
  private:
+  /// True if the rows have twice as many numbers: with fewer, unknowns explain any output.
+  bool determined(std::size_t unknowns) const { return 2 * unknowns <= rows_.size() * at(head_.shape.d_v); }
+
   KeyCounts right_counts() const {
     return {.visible = std::vector<double>(at(n_k_), 1), .hidden = std::vector<double>(at(n_k_), 0), .where = where_};
   }

@@ -95,6 +95,19 @@ TEST_P(JudgeFits, KeysThatCountOtherwise) {
   }
 }
 
+/// One row of 64 numbers determines counts of runs, but not one of each of its 300 keys: those would explain any output.
+TEST_P(JudgeFits, CountsInASingleRow) {
+  const Problem p = problem(AttentionShape{1, 300, 64, 64});
+  expect(p, {.count = [](int, int j, bool) { return j < 224 ? 1.0 : 0.0; }}, Slip::Kind::key_counts,
+         "keys 224 to 299 count 0 times", {{224, 300}});
+  Dice dice(3);
+  Values o;
+  for (int c = 0; c < 64; ++c) o.push_back(0.1 * dice.normal());
+  const JudgedOutput output = judged_output(p, std::move(o), GetParam());
+  const std::optional<Slip> slip = slips_of(output, judge(output)).found;
+  EXPECT_FALSE(slip) << slip->text;
+}
+
 /// Rows of another head between right rows are no run.
 TEST_P(JudgeFits, EveryOtherRowOfAnotherHead) {
   const Problem p = problem(64, 16), other = problem(64, 16, {}, 2);
