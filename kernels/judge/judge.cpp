@@ -219,6 +219,12 @@ double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedR
   return before > 0 ? std::sqrt(left / before) : 1;
 }
 
+/// True if the slip leaves no more than the usual kernel's largest error, or every element is within its tolerance of it.
+bool explains_all(const JudgedOutput& output, const Judged& judged, const Slip& slip, const Options& options) {
+  if (slip.ratio <= 1 || !slip.output) return true;
+  return std::isfinite(ratio_to(output, judged, rows_or_infinity(slip.output, judged.tolerance.golden.cols), options));
+}
+
 /// The experiment for `find_slips`: the output against a kernel of this policy.
 Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   Experiment e = with_format(default_experiment(), output.claim.format);
@@ -338,10 +344,13 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   const Result result = compute(experiment_of(output, known.policy), options);
   SlipSearch search = find_slips(result, heads, options);
   if (search.found) known.text = search.found->text;
-  const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output;
-  if ((names_kernel(search) && !is_guess) || !judged.head.incomparable.empty()) return search;
+  const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output,
+             named = names_kernel(search) && !is_guess;
+  if (!judged.head.incomparable.empty() || (named && explains_all(output, judged, *search.found, options))) return search;
   int fit = -1;
   std::optional<Slip> fitted = fitted_to_seen(output, judged, result, heads, options, fit);
+  const auto left = [&](const Slip& slip) { return left_by(output, judged, slip.output); };
+  if (named && !(fitted && fitted->output && 2 * left(*fitted) < left(*search.found))) return search;
   const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it also names the tile
   if (!fitted) {
@@ -352,7 +361,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
     known = {.text = other.found->text, .policy = eager};
     return other;
   }
-  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
+  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left(*fitted)});
   known = {.text = fitted->text, .fit = fit};
   search.found = std::move(fitted);
   return search;

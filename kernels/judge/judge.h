@@ -67,7 +67,7 @@ double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, 
 std::shared_ptr<const Tensors> used_inputs(const JudgedOutput& output);
 
 /// The slip that explains a wrong output best, if any, and others ordered by what they leave of its error: from `find_slips`,
-/// else from `fitted_slip`.
+/// or from `fitted_slip` if that finds none, or if its slip leaves more than the tolerance and twice as much as a fit.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads = {},
                     const Options& options = {});
 

@@ -158,10 +158,7 @@ NamedSlip suspect_fit(const WrongOutput& wrong) {
   for (const Suspect& suspect : arithmetic_suspects(wrong.result(), wrong.others())) {
     wrong.check();
     if (suspect.kind == Kind::format) continue;
-    const ExpectedRow row_of = suspect.begin();
-    const RoundedRow expected = [row_of, columns = wrong.golden().cols](int row, double* out, double*) {
-      if (!row_of(row, out)) std::fill_n(out, columns, infinity);
-    };
+    const RoundedRow expected = rows_or_infinity(suspect.begin(), wrong.golden().cols);
     if (NamedSlip slip = wrong.named_in_rows(suspect.kind, suspect.text, expected)) return slip;
   }
   return {};

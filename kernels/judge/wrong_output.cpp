@@ -56,6 +56,12 @@ std::string rows_text(const std::vector<int>& rows) {
   return std::to_string(count) + " rows, the first " + std::to_string(rows.front());
 }
 
+RoundedRow rows_or_infinity(ExpectedRow expected, int columns) {
+  return [expected = std::move(expected), columns](int row, double* out, double*) {
+    if (!expected(row, out)) std::fill_n(out, columns, infinity);
+  };
+}
+
 std::vector<int> spread_of(const std::vector<int>& rows, int count) {
   const std::size_t all = rows.size(), most = std::min(all, at(count));
   std::vector<int> chosen;

@@ -27,6 +27,9 @@ struct MistakenKernel {
 /// Text of rows: "rows 64 to 127", "rows 16 to 31 of every 64".
 std::string rows_text(const std::vector<int>& rows);
 
+/// The expected rows, infinite where they are not known.
+RoundedRow rows_or_infinity(ExpectedRow expected, int columns);
+
 /// At most `count` of the rows, evenly spread.
 std::vector<int> spread_of(const std::vector<int>& rows, int count);
 

@@ -63,6 +63,11 @@ TEST_P(JudgeFits, AScale) {
   expect(p, {.scale = 1.07}, Slip::Kind::number, "scores were multiplied by 0.11");
 }
 
+/// The scale of half the head dimension is 2 % off the scale times log2 e, a usual slip that explains most of the error.
+TEST_P(JudgeFits, AScaleNearAUsualOne) {
+  expect(problem(96, 32, causal), {.scale = std::sqrt(2.0)}, Slip::Kind::number, "0.25 = 1/sqrt(16) instead of 0.1768");
+}
+
 TEST_P(JudgeFits, ASmallBoundOfTheScores) {
   expect(problem(200, 64), {.bound = 0.05}, Slip::Kind::number, "scores are clamped to both sides, at 0.0");
 }
