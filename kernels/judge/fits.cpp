@@ -500,6 +500,7 @@ constexpr std::array<Fit, 13> fits{{{place_fit, true},
                                     {key_scale_fit},
                                     {row_factor_fit},
                                     {foreign_key_fit}}};
+static_assert(fits[sequence_fit_at].slip == sequence_fit);
 
 }  // namespace
 

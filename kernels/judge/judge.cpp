@@ -346,11 +346,19 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   if (search.found) known.text = search.found->text;
   const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output,
              named = names_kernel(search) && !is_guess;
-  if (!judged.head.incomparable.empty() || (named && explains_all(output, judged, *search.found, options))) return search;
-  int fit = -1;
-  std::optional<Slip> fitted = fitted_to_seen(output, judged, result, heads, options, fit);
+  if (!judged.head.incomparable.empty()) return search;
+  int fit = sequence_fit_at;
+  std::optional<Slip> fitted;
+  const auto fits = [&] { fitted = fitted_to_seen(output, judged, result, heads, options, fit); };
   const auto left = [&](const Slip& slip) { return left_by(output, judged, slip.output); };
-  if (named && !(fitted && fitted->output && 2 * left(*fitted) < left(*search.found))) return search;
+  // a mask of one query and a length of its sequence hide the same keys
+  if (named && search.found->kind == Slip::Kind::mask && output.problem.n == 1 && heads.keys) fits();
+  if (!fitted) {
+    if (named && explains_all(output, judged, *search.found, options)) return search;
+    fit = -1;
+    fits();
+    if (named && !(fitted && fitted->output && 2 * left(*fitted) < left(*search.found))) return search;
+  }
   const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it also names the tile
   if (!fitted) {

@@ -123,6 +123,9 @@ NamedSlip rotary_fit(const WrongOutput& wrong);
 NamedSlip foreign_key_fit(const WrongOutput& wrong);
 NamedSlip rounding_fit(const WrongOutput& wrong);
 
+/// Place of `sequence_fit` in the order of fits.cpp.
+inline constexpr int sequence_fit_at = 1;
+
 /// The first fit, in the order of fits.cpp, whose exact output explains every element of `output` by the criterion of `judge`;
 /// none if no fit does. README.md describes each fit. `judged` is the judgement on `output`, `result` compares the output with
 /// the usual kernel's. `fit` is the fit to try, or negative for all; it is set to the fit that was found. Throws Stopped when

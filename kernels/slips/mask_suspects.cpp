@@ -105,8 +105,9 @@ void add_shifted(SuspectList& list) {
     add_keys(list, "a window that looks ahead as far as back",
              [at, end, w](int i) { return Keys{end(at(i) + 1 - w), end(at(i) + w)}; });
   add_keys(list,
-           none ? "a causal mask that hides the diagonal, where none is wanted"
-                : "a causal mask shifted by one key: it hides the diagonal (key < row)",
+           !none                 ? "a causal mask shifted by one key: it hides the diagonal (key < row)"
+           : list.shape().n == 1 ? "the last key left out"
+                                 : "a causal mask that hides the diagonal, where none is wanted",
            [first, at, end](int i) { return Keys{std::min(first(i), end(at(i))), end(at(i))}; });
   add_keys(list,
            none ? "a causal mask shifted by one key, where none is wanted"

@@ -393,6 +393,24 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
   EXPECT_GT(good, 50);
 }
 
+/// A query of zeros gets the mean of V: here without the last of three keys, then with all four.
+TEST(PackedCommand, ADecodeStepOneKeyShortHasAWrongLength) {
+  const TemporaryDirectory scratch;
+  const auto zero = [](int) { return 0; };
+  const auto v = [](int i) { return i * i % 31; };
+  const auto o = [v](int i) {
+    if (i < 8) return (v(i) + v(8 + i)) / 2.0;
+    return (v(24 + i) + v(32 + i) + v(40 + i) + v(48 + i)) / 4.0;
+  };
+  const std::string file = written(scratch,
+                                   {counted("q", {2, 2, 4}, zero), counted("k_cache", {5, 2, 2, 4}, zero),
+                                    counted("v_cache", {5, 2, 2, 4}, v), counted("o", {2, 2, 4}, o)},
+                                   {table(2, {0, 1, 2, 3}), ints("cache_seqlens", {3, 4})});
+  for (const Words& mask : {Words{}, Words{"--mask", "causal"}})
+    EXPECT_THAT(json_of(with({"judge", file}, mask), 3)["sentences"][0].get<std::string>(),
+                StartsWith("Wrong: cache_seqlens[0] is one too small"));
+}
+
 /// Entries of a block table after the last page may have any value.
 TEST(PackedCommand, UnusedEntriesAreNotRead) {
   const TemporaryDirectory scratch;

@@ -168,6 +168,22 @@ TEST(JudgeFitsOfMasks, EndWithTheMaskTensor) {
   expect_slip(said_of(p, o, bf16, heads), Slip::Kind::place, "the first 7 keys of head 1 attended behind the last one");
 }
 
+/// For one query, a mask that hides its last key and a sequence that is one key too short are the same.
+TEST(JudgeFitsOfSequences, OneQueryThatLosesItsLastKey) {
+  constexpr int n_k = 120;
+  for (const Mask& mask : {Mask{}, causal}) {
+    const Problem p = problem(AttentionShape{1, n_k, 32, 32}, mask);
+    const Values o = masked(seen(p), [](int, int j) { return j < n_k - 1; });
+    const std::string of_mask = mask.kind == Mask::Kind::none ? "the last key left out" : "it hides the diagonal";
+    expect_slip(said_of(p, o, fp32), Slip::Kind::mask, of_mask);
+    const auto paged = std::make_shared<StoredKeys>();
+    paged->all = p.input.tensors, paged->own = numbers(n_k);
+    const std::string one_short = "cache_seqlens[0] is one too small";
+    paged->bounds = {{one_short, {{.first = 0, .end = 1, .queries = 1, .keys = numbers(n_k - 1)}}}};
+    expect_slip(said_of(p, o, fp32, {.keys = [&](int) { return paged; }}), Slip::Kind::place, one_short);
+  }
+}
+
 /// Documents of 16 tokens as a mask tensor: the second also sees the last key of the first, or the first the next key.
 TEST(JudgeFitsOfMasks, KeysBesideARunOfAMaskTensorAreSeen) {
   constexpr int n = 48, d = 16;
