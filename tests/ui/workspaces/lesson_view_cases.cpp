@@ -534,8 +534,13 @@ CASE(lesson_views, heaps) {
 }
 
 CASE(lesson_views, formats) {
-  show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1\nto: 4");
-  hand.expect_text(summary(hand), "e4m3 from 1 to 4: its numbers are 0.125 to 0.5 apart; no error exceeds half of that.");
+  for (const auto& [range, words] : {std::pair{"from: 1\nto: 4", "from 1 to 4: its numbers are 0.125 to 0.25 apart"},
+                                     {"from: -4\nto: -1", "from -4 to -1: its numbers are 0.125 to 0.25 apart"},
+                                     {"from: 2\nto: 4", "from 2 to 4: its numbers are 0.25 apart"},
+                                     {"from: -2\nto: 2", "from -2 to 2: its numbers are 2e-3 to 0.125 apart"}}) {
+    show(hand, std::string("plot\nkind: staircase\nformat: e4m3\n") + range);
+    hand.expect_text(summary(hand), std::string("e4m3 ") + words + "; no error exceeds half of that.");
+  }
   for (const char* range : {"from: 0\nto: 1e-9", "from: -600\nto: 600", "from: 400\nto: 1e9"})
     show(hand, std::string("plot\nkind: staircase\nformat: e4m3\n") + range);
   hand.check(hand.stage.state->learn->problems.empty(), "any range");

@@ -48,6 +48,14 @@ Staircase staircase_of(const LessonScene& scene, std::string& problem) {
   return s;
 }
 
+/// The least and the largest distance of the format's numbers between `from` and `to`: the spacing changes at powers of two, so
+/// an end counts by the numbers inside of it.
+std::pair<double, double> spacing(const Staircase& s) {
+  const auto [fine, coarse] =
+      std::minmax({ulp(s.format, std::nextafter(s.from, s.to)), ulp(s.format, std::nextafter(s.to, s.from))});
+  return {s.from < 0 && s.to > 0 ? ulp(s.format, 0) : fine, coarse};
+}
+
 /// A panel over x, between two values of y.
 FigurePanel panel_over_x(const Staircase& s, const std::string& y, double low, double high) {
   FigurePanel p;
@@ -66,7 +74,7 @@ FigurePanel rounded_panel(const Staircase& s) {
 }
 
 FigurePanel rounding_error_panel(const Staircase& s) {
-  const double half = std::max(ulp(s.format, s.from), ulp(s.format, s.to)) / 2 * 1.15;
+  const double half = spacing(s).second / 2 * 1.15;
   FigurePanel p = panel_over_x(s, "round(" + name(s.format) + ", x) − x", -half, half);
   p.series = {series_of("", Ink::golden, Shape::line, {s.from, s.to}, {0, 0})};
   for (const double sign : {-1.0, 1.0}) {
@@ -82,8 +90,7 @@ FigurePanel rounding_error_panel(const Staircase& s) {
 }
 
 std::string summary(const Staircase& s) {
-  const double fine = std::min(ulp(s.format, s.from), ulp(s.format, s.to)),
-               coarse = std::max(ulp(s.format, s.from), ulp(s.format, s.to));
+  const auto [fine, coarse] = spacing(s);
   return fmt::format("{} from {} to {}: its numbers are {}{} apart; no error exceeds half of that.", name(s.format),
                      compact(s.from), compact(s.to), compact(fine), fine == coarse ? "" : (" to " + compact(coarse)));
 }
