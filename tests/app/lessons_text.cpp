@@ -527,6 +527,17 @@ TEST(LessonsText, FormulasAreDrawnEverywhere) {
   EXPECT_THAT(fault_of("a \\, b"), HasSubstr("not drawn"));
 }
 
+/// The formula draws no blank around a word in \text: the word needs its own beside a letter or a number.
+TEST(LessonsText, WordsInFormulasAreApartFromTheirNeighbours) {
+  const std::regex joined(R"(\\text\{[^}]*[^ }]\} ?[A-Za-z0-9]|(_[a-z]|[0-9]) ?\\text\{[^ ])");
+  for (const Lesson& lesson : shipped_lessons())
+    for (const std::string& formula : prose_of(text_of(lesson)).formulas)
+      EXPECT_FALSE(std::regex_search(formula, joined)) << lesson.name << ": " << formula;
+  EXPECT_TRUE(std::regex_search("\\text{scale} dS K", joined));
+  EXPECT_TRUE(std::regex_search("\\alpha_i \\text{scale}", joined));
+  EXPECT_FALSE(std::regex_search("\\text{scale } dS, \\quad a_i \\text{ by } \\text{rowsum}(P)", joined));
+}
+
 /// The text without words that contain a digit, such as bf16 or FlashAttention-2.
 std::string without_names(const std::string& text) {
   std::istringstream words(text);
