@@ -131,14 +131,16 @@ class Reader {
     if (name == "left") return fenced();
     return sign(name);
   }
-  /// {letters} as text.
+  /// {letters} as text; browsers drop ordinary blanks at its ends.
   std::string words(std::string_view kind) {
     skip();
     const std::size_t end = text_.find('}', at_);
     if (at_ >= text_.size() || text_[at_] != '{' || end == std::string_view::npos) refuse();
     const std::string_view content = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
-    return element(kind, html_escaped(content));
+    std::string shown;
+    for (const char c : html_escaped(content)) shown += c == ' ' ? std::string("&#160;") : std::string(1, c);
+    return element(kind, shown);
   }
   /// \left( ... \right): signs that grow with their content.
   std::string fenced() {

@@ -44,6 +44,7 @@ TEST(MathMl, WritesWhatLessonsUse) {
   EXPECT_THAT(mathml("\\left( x \\right) < 1", false),
               HasSubstr("<mo>(</mo><mrow><mi>x</mi></mrow><mo>)</mo></mrow><mo>&lt;</mo>"));
   EXPECT_THAT(mathml("\\mathrm{ulp}(x)", false), HasSubstr("<mi>ulp</mi>"));
+  EXPECT_THAT(mathml("\\text{scale } x", false), HasSubstr("<mtext>scale&#160;</mtext><mi>x</mi>"));
 }
 
 TEST(MathMl, NamesWhatItDoesNotKnow) {
