@@ -26,13 +26,14 @@ void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& 
 
 void draw_list(LessonState& state, const LessonPlace& open, const Lessons& lessons, float height) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, px(16)});
-  if (ImGui::BeginChild("Lessons", {px(list_width), height},
-                        ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened)) {
+  const bool is_visible = ImGui::BeginChild("Lessons", {px(list_width), height},
+                                            ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened);
+  ImGui::PopStyleVar();  // tooltips keep their own
+  if (is_visible) {
     const WithSpacing spacing({0, 0});
     for (std::size_t i = 0; i < lessons.size(); ++i) draw_lesson_row(state, open, lessons[i], static_cast<int>(i));
   }
   ImGui::EndChild();
-  ImGui::PopStyleVar();
 }
 
 /// The steps of the lesson as numbers; a click opens one.

@@ -226,7 +226,10 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   const bool has_bar = !page.input.exporting && !is_presenting(page.session);
   const ImGuiWindowFlags bar = has_bar ? ImGuiWindowFlags_None : ImGuiWindowFlags_NoScrollbar;
   const char* const name = column == PageColumn::text ? "text" : "views";
-  if (ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened, bar)) draw();
+  const bool is_visible =
+      ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened, bar);
+  ImGui::PopStyleVar();  // tooltips and lists keep their own
+  if (is_visible) draw();
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
   const bool ends = page.state.scrolls > 0 ? ImGui::GetScrollY() >= beyond : ImGui::GetScrollY() <= 0;
@@ -236,7 +239,6 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
     page.state.scrolls_on = true;
   }
   ImGui::EndChild();
-  ImGui::PopStyleVar();
   return beyond;
 }
 

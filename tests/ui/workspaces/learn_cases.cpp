@@ -433,19 +433,28 @@ CASE(learn, live_numbers) {
       }
 }
 
+/// Expects that a control has a tooltip with the margins of all tooltips.
+void expect_tooltip(Hand& hand, ImGuiID item, const std::string& label) {
+  hand.check(hand.explained(item), "'" + label + "' has no tooltip");
+  const ImVec2 usual = ImGui::GetStyle().WindowPadding;
+  for (const ImGuiWindow* const w : ImGui::GetCurrentContext()->Windows)
+    if ((w->Flags & ImGuiWindowFlags_Tooltip) != 0 && w->Active && !w->Hidden)
+      hand.check(w->WindowPadding.x == usual.x && w->WindowPadding.y == usual.y, "margins of the tooltip of '" + label + "'");
+}
+
 /// Every control of the list, of a page with quizzes, of the bar below and of exercises has a tooltip.
 CASE(learn, tooltips) {
   open_text(hand, exercises);
   hand.resize(1280, 1200, 2);
   for (const char* const control : {"##blank 1", "###run", "###key 1", "###earlier", "###later", "###choice fp16"})
-    hand.check(hand.explained(hand.id(anywhere + control)), std::string(control) + " has no tooltip");
+    expect_tooltip(hand, hand.id(anywhere + control), control);
   hand.stage.resize(1280, 800);
   open_text(hand, quiz);
   int count = 0;
   for (const auto& [id, label] : hand.items("//Learn")) {
     if (label.empty() || label.starts_with("#SCROLL") || label.starts_with("#RESIZE")) continue;
     ++count;
-    hand.check(hand.explained(id), "'" + label + "' has no tooltip");
+    expect_tooltip(hand, id, label);
   }
   hand.check(count >= 11, "a lesson, a dot, five buttons, three choices, a field; found " + std::to_string(count));
 }
