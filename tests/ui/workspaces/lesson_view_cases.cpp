@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "app/explore/lessons.h"
+#include "implot.h"
+#include "implot_internal.h"
 #include "kernels/experiment/answer_tensor.h"
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/rules.h"
@@ -531,6 +533,27 @@ CASE(lesson_views, heaps) {
   for (const char* const n : {"20000", "1"}) show(hand, block + n);
   hand.check(has(summary(hand), "1 weight of each model: "), summary(hand));
   hand.check(hand.stage.state->learn->problems.empty(), "any number of weights");
+}
+
+/// The plots on screen whose x axis is this one.
+std::vector<const ImPlotPlot*> plots_over(double from, double to) {
+  std::vector<const ImPlotPlot*> found;
+  ImPool<ImPlotPlot>& all = ImPlot::GetCurrentContext()->Plots;
+  for (int i = 0; i < all.GetBufSize(); ++i) {
+    const ImPlotPlot* const plot = all.GetByIndex(i);
+    if (plot->Axes[ImAxis_X1].Range.Min == from && plot->Axes[ImAxis_X1].Range.Max == to) found.push_back(plot);
+  }
+  return found;
+}
+
+CASE(lesson_views, staircase) {
+  show(hand, "plot\nkind: staircase\nformat: e4m3\nfrom: 1.25\nto: 3.75");
+  hand.frames(2);
+  const std::vector<const ImPlotPlot*> plots = plots_over(1.25, 3.75);
+  if (!hand.check(plots.size() == 2, "the steps and their errors")) return;
+  hand.check(plots[0]->PlotRect.Min.x == plots[1]->PlotRect.Min.x, "one x is above the other");
+  for (const ImPlotPlot* const plot : plots)
+    hand.check(plot->Axes[ImAxis_Y1].Range.Min < 1.25, "no name of y stands beside the first of x");
 }
 
 CASE(lesson_views, formats) {

@@ -65,8 +65,9 @@ FigurePanel panel_over_x(const Staircase& s, const std::string& y, double low, d
 }
 
 FigurePanel rounded_panel(const Staircase& s) {
-  FigurePanel p = panel_over_x(s, "round(" + name(s.format) + ", x)", std::min(s.from, round(s.format, s.from)),
-                               std::max(s.to, round(s.format, s.to)));
+  const double air = (s.to - s.from) / 20;  // keeps the first names of the two axes apart
+  FigurePanel p = panel_over_x(s, "round(" + name(s.format) + ", x)", std::min(s.from, round(s.format, s.from)) - air,
+                               std::max(s.to, round(s.format, s.to)) + air);
   p.series = {
       series_of("x", Ink::golden, Shape::line, {s.from, s.to}, {s.from, s.to}),
       sampled_series("round(" + name(s.format) + ", x)", Ink::a, s.from, s.to, [&](double x) { return round(s.format, x); })};
@@ -238,10 +239,12 @@ std::string draw_staircase(LessonScene& scene, float height) {
   if (!problem.empty()) return problem;
   draw_view_summary(scene, summary(s));
   const ImVec2 at = ImGui::GetCursorScreenPos();
+  if (!ImPlot::BeginAlignedPlots("over x", true)) return "";
   draw_plot_header(scene, "round(" + name(s.format) + ", x) and x", "over x");
   draw_panel(rounded_panel(s), {.id = "##staircase"}, {scene.width, std::floor(height * 0.62f)});
   draw_plot_header(scene, "round(x) − x, between half an ulp below and above", "error");
   draw_panel(rounding_error_panel(s), {.id = "##rounding error"}, {scene.width, std::floor(height * 0.38f)});
+  ImPlot::EndAlignedPlots();
   offer_own_figure(scene, at, {at.x + scene.width, ImGui::GetCursorScreenPos().y});
   return "";
 }
