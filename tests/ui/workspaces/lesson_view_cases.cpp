@@ -135,6 +135,21 @@ CASE(lesson_views, reals) {
 
 // --- bits -------------------------------------------------------------------------------------------------------------
 
+/// Errors that do not fit beside the formulas stand below all of them, also while x needs less room.
+CASE(lesson_views, errors_of_bits) {
+  show(hand, "bits\nvalue: 0.1\nformats: fp32, fp16");
+  const auto row = [&] { return hand.place(page + "fp16/bits", 0).y - hand.place(page + "fp32/bits", 0).y; };
+  const float beside = row();
+  hand.resize(1280, 800);
+  const float below = row();
+  hand.check(below > beside + 10, "the error of fp32 has its own line");
+  hand.fill(page + "##value", "1");
+  hand.frames(2);
+  hand.check(row() == below, "the rows keep their places");
+  hand.resize(1600, 1000);
+  hand.check(row() == beside, "and stand beside where there is room");
+}
+
 CASE(lesson_views, bits) {
   const std::string one = "bits\nvalue: 0.1\nformat: fp16";
   const auto press = [&](const char* what) { return [&hand, what] { hand.click(page + what); }; };

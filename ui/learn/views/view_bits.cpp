@@ -309,10 +309,17 @@ std::vector<Piece> formula(const Stored& s) {
           {colours().text, in_full(s.value)}};
 }
 
-/// Draws the name, the bits (a click flips one), the formula, and the loss. True if a bit was flipped.
-bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
+/// True if the loss fits beside the formula.
+bool loss_fits(const LessonScene& scene, const Stored& s, double x) {
+  float needed = px(names_width) + px(16) + text_width(Face::mono, loss_of(s, x).text);
+  for (const Piece& p : formula(s)) needed += text_width(Face::mono, p.text);
+  return needed < scene.width;
+}
+
+/// Draws the name, the bits (a click flips one), the formula, and beside it or `below` the loss. True if a bit was flipped.
+bool draw_number(const LessonScene& scene, const Stored& s, double& x, bool below) {
   const int bits = 1 + s.format.exponent_bits + s.format.mantissa_bits;
-  const float names = px(64), height = px(24),
+  const float names = px(names_width), height = px(24),
               box = std::min(px(24), std::floor((scene.width - names) / static_cast<float>(bits)));
   const ImVec2 at = ImGui::GetCursorScreenPos(), boxes{at.x + names, at.y}, size{box * static_cast<float>(bits), height};
   draw_in_line(at, height, Face::mono, colours().text, s.name);
@@ -341,9 +348,9 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
     left += draw_text({left, under}, Face::mono, p.colour, p.text);
   }
   const Loss loss = loss_of(s, x);
-  const float lost = text_width(Face::mono, loss.text);
-  const bool beside = left + px(16) + lost < at.x + scene.width;
-  if (beside) draw_text({at.x + scene.width, under}, Face::mono, loss.bad ? colours().bad : colours().secondary, loss.text, 1);
+  if (below) under += px(18);
+  draw_text({below ? boxes.x : at.x + scene.width, under}, Face::mono, loss.bad ? colours().bad : colours().secondary,
+            loss.text, below ? 0.0f : 1.0f);
   ImGui::SetCursorScreenPos({at.x, under + px(24)});
   if (!pressed || i < 0) return false;
   char& digit = digits[static_cast<std::size_t>(i)];
@@ -351,6 +358,12 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x) {
   x = number_of(s.format, std::stoull(digits, nullptr, 2));
   return true;
 }
+
+/// Losses below the formulas stay there while x changes, so that the rows keep their places.
+struct BitsState {
+  float width = 0;
+  bool losses_below = false;
+};
 
 /// The sentence of the whole view.
 std::string sentence(const std::vector<Stored>& all, double x) {
@@ -390,8 +403,11 @@ std::string draw_bits_view(LessonScene& scene) {
   for (const Format& f : formats) all.push_back({f, name(f), round(f, x), bits_of(f, x)});
   draw_view_summary(scene, sentence(all, x));
   const double asked = x;
+  auto& state = own_state<BitsState>(scene);
+  if (state.width != scene.width) state = {scene.width, false};
+  state.losses_below |= !std::ranges::all_of(all, [&](const Stored& s) { return loss_fits(scene, s, asked); });
   for (const Stored& s : all) {
-    changed |= draw_number(scene, s, x);
+    changed |= draw_number(scene, s, x, state.losses_below);
     if (shows("neighbours")) draw_neighbours({s.format, s.name, asked, s.value}, scene.width);
   }
   if (shows("range") || shows("overflow")) draw_ranges(formats, asked, shows("overflow"), scene.width);
