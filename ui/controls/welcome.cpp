@@ -135,8 +135,7 @@ void draw_probe_sentence(const Session& session, const PanelInput& input, UiStat
   list->AddRectFilled(at, {at.x + width, at.y + height}, colours().raised, px(3));
   draw_text({at.x + pad, at.y + pad - px(1)}, Face::label, colours().text, probe->title);
   if (whole) {
-    const WithFace f(Face::small);
-    list->AddText(nullptr, 0, {at.x + pad, at.y + pad + title}, colours().secondary, probe->sentence.c_str(), nullptr, inner);
+    draw_wrapped({at.x + pad, at.y + pad + title}, Face::small, colours().secondary, probe->sentence, inner);
   } else {
     take_room(at, {inner, height});
     explain(probe->sentence);

@@ -18,9 +18,10 @@ constexpr float narrowest_with_list = 800;  ///< narrower windows show the page 
 void draw_lesson_row(LessonState& state, const LessonPlace& open, const Lesson& lesson, int index) {
   const int seen = steps_seen(state, lesson), all = static_cast<int>(lesson.steps.size());
   const float width = ImGui::GetContentRegionAvail().x;
-  const std::string title = fmt::format("{}  {}", index + 1, lesson.title),
-                    read = seen >= all ? "read" : fmt::format("{} of {} steps read", seen, all);
-  if (titled_entry(lesson.title, title, read, open.index == index, width) && open.index != index) open_lesson(state, lesson);
+  const std::string read = seen >= all ? "read" : fmt::format("{} of {} steps read", seen, all);
+  if (titled_entry(lesson.title, lesson.title, read, open.index == index, width, std::to_string(index + 1)) &&
+      open.index != index)
+    open_lesson(state, lesson);
   explain(fmt::format("Opens {}: {} steps. {}", lesson.title, all, lesson.needs));
 }
 

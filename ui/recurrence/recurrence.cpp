@@ -75,10 +75,8 @@ void draw_followed_name(const PanelInput& input, const Result& shown, const Part
   const ImVec2 size{width, line + (drawn.empty() ? 0 : wrapped_height(Face::small, drawn, inner)) + px(4)};
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y}, faded(colours().background, 0.9f), px(3));
   draw_fitted({at.x + px(4), at.y + px(2)}, Face::small, colours().a, whose, inner);
-  ImGui::SetCursorScreenPos({at.x + px(4), at.y + px(2) + line});
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  paragraph(Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, drawn, inner);
-  ImGui::PopStyleVar();
+  draw_wrapped({at.x + px(4), at.y + px(2) + line}, Face::small, parting.tile >= 0 ? colours().bad : colours().secondary, drawn,
+               inner);
   take_room(at, size);
   explain("The recurrence of " + std::string(is_meant ? "FlashAttention 2 as GPUs round it, with b's tiles" : name) +
           ", which your kernel should compute: a loaded output has no recurrence. " + words);

@@ -140,11 +140,7 @@ void draw_suspect(Session& session, const PanelInput& input, const SlipShare& s,
   ImDrawList* const list = ImGui::GetWindowDrawList();
   if (on || hovered) list->AddRectFilled(at, end, on ? faded(colours().accent, 0.22f) : faded(colours().raised, 0.7f), px(3));
   if (s.named) list->AddRectFilled({at.x, at.y + px(3)}, {at.x + px(3), end.y - px(3)}, colours().bad);
-  {
-    const WithFace f(Face::label);
-    list->AddText(nullptr, 0, {at.x + pad, at.y + px(3)}, s.named ? colours().text : colours().secondary, words.data(),
-                  words.data() + words.size(), inner);
-  }
+  draw_wrapped({at.x + pad, at.y + px(3)}, Face::label, s.named ? colours().text : colours().secondary, words, inner);
   draw_text({end.x - px(2), at.y + px(4)}, Face::mono_small, s.named ? colours().text : colours().secondary, left_words(s), 1);
   const float y = end.y - px(8), bar = px(4);
   list->AddRectFilled({at.x + pad, y}, {end.x - px(2), y + bar}, colours().raised, px(2));

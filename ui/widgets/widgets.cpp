@@ -197,18 +197,31 @@ WithWidth::WithWidth(float width) : right_(ImGui::GetCurrentWindow()->ContentReg
 }
 WithWidth::~WithWidth() { ImGui::GetCurrentWindow()->ContentRegionRect.Max.x = right_; }
 
-void wrapped(Face face, std::string_view text, float width) {
-  const WithFace f(face);
+namespace {
+
+/// The lines, of at most `width`, of a text in the current face.
+std::vector<std::string_view> lines_of(std::string_view text, float width) {
+  std::vector<std::string_view> lines;
   const char* at = text.data();
   const char* end = at + text.size();
   while (at < end) {
     const char* newline = std::find(at, end, '\n');
     const char* stop = ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), at, newline, width);
     if (stop <= at) stop = std::min(at + 1, end);
-    ImGui::TextUnformatted(at, stop);
+    lines.emplace_back(at, static_cast<std::size_t>(stop - at));
     at = stop;
     while (at < end && (*at == ' ' || (at == newline && *at == '\n'))) ++at;
   }
+  return lines;
+}
+
+constexpr float leading = 4;  ///< between the lines of `draw_wrapped`
+
+}  // namespace
+
+void wrapped(Face face, std::string_view text, float width) {
+  const WithFace f(face);
+  for (const std::string_view line : lines_of(text, width)) ImGui::TextUnformatted(line.data(), line.data() + line.size());
 }
 
 void wrapped(Face face, Colour colour, std::string_view text, float width) {
@@ -262,23 +275,31 @@ void draw_words(std::string_view headline, Colour colour, std::string_view sente
 
 float wrapped_height(Face face, std::string_view text, float width) {
   const WithFace f(face);
-  return ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, width).y;
+  const auto lines = static_cast<float>(std::max<std::size_t>(1, lines_of(text, width).size()));
+  return lines * line_height(face) + (lines - 1) * px(leading);
+}
+
+void draw_wrapped(ImVec2 at, Face face, Colour colour, std::string_view text, float width) {
+  const WithFace f(face);
+  for (const std::string_view line : lines_of(text, width)) {
+    draw_text(at, face, colour, line);
+    at.y += line_height(face) + px(leading);
+  }
 }
 
 Colour ink_of_entry(bool chosen, Colour otherwise) { return chosen || ImGui::IsItemHovered() ? colours().text : otherwise; }
 
-bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width) {
-  const float pad = px(8), inner = width - 2 * pad, header = wrapped_height(Face::body, title, inner) + px(4);
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
+                  std::string_view number) {
+  const float pad = px(8), indent = number.empty() ? 0 : text_width(Face::body, "10  "), inner = width - 2 * pad - indent,
+              header = wrapped_height(Face::body, title, inner) + px(4);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool pressed = ImGui::Selectable(("##" + std::string(name)).c_str(), chosen, 0,
                                          {width, header + wrapped_height(Face::small, sentence, inner) + 2 * pad});
-  const auto draw = [&](Face face, float y, Colour colour, std::string_view text) {
-    const WithFace f(face);
-    ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + pad, at.y + y}, colour, text.data(), text.data() + text.size(),
-                                        inner);
-  };
-  draw(Face::body, pad - px(2), colours().text, title);
-  draw(Face::small, pad + header, ink_of_entry(chosen, colours().secondary), sentence);
+  const float left = at.x + pad + indent, top = at.y + pad;
+  draw_text({at.x + pad, top - px(2)}, Face::body, colours().text, number);
+  draw_wrapped({left, top - px(2)}, Face::body, colours().text, title, inner);
+  draw_wrapped({left, top + header}, Face::small, ink_of_entry(chosen, colours().secondary), sentence, inner);
   return pressed;
 }
 

@@ -99,14 +99,17 @@ void paragraph(Face face, Colour colour, std::string_view text, float width);
 /// the headline needs it and the sentence is no error, two lines of the headline. Its height never shrinks.
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence);
 
-/// Height of a text in lines of at most `width`.
+/// Draws a text in lines of at most `width`, as no item; and its height.
+void draw_wrapped(ImVec2 at, Face face, Colour colour, std::string_view text, float width);
 float wrapped_height(Face face, std::string_view text, float width);
 
 /// Colour on a list's entry, the last item: `otherwise`, or the text's where the entry is chosen or under the mouse.
 Colour ink_of_entry(bool chosen, Colour otherwise);
 
-/// A list item with a title and a sentence; true if it was clicked. Its label is "##" and `name`.
-bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width);
+/// A list item with a title and a sentence, both behind its number if it has one; true if it was clicked. Its label is "##" and
+/// `name`.
+bool titled_entry(std::string_view name, std::string_view title, std::string_view sentence, bool chosen, float width,
+                  std::string_view number = {});
 
 /// Tooltip of the last item: a sentence, and a formula in mono.
 void explain(std::string_view what, std::string_view formula = {});

@@ -13,6 +13,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/learn/learn_state.h"
 #include "ui/learn/lesson_steps.h"
+#include "ui/widgets/widgets.h"
 
 namespace attoscope::testing {
 namespace {
@@ -113,6 +114,14 @@ CASE(learn, undo_goes_past_what_was_read) {
   hand.check(hand.disabled(top_bar + "###undo"), "nothing is left to undo");
   hand.key(ImGuiMod_Ctrl | ImGuiKey_Y, at(hand, lessons, 0, 1));
   hand.check(steps_seen(hand.session().lesson, lessons[0]) == 2, "the second step stays read");
+}
+
+/// The lines of a title in the list are apart.
+CASE(learn, long_titles) {
+  open_learn(hand);
+  const Lessons& lessons = *hand.stage.panel_input().learn.lessons;
+  const auto height = [&](std::size_t i) { return hand.rect(hand.id(anywhere + "##" + lessons[i].title)).GetHeight(); };
+  hand.check(height(1) - height(0) > line_height(Face::body) + 3, lessons[1].title + ": two lines and the room between them");
 }
 
 CASE(learn, presenting) {
