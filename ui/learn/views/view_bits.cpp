@@ -316,7 +316,8 @@ bool loss_fits(const LessonScene& scene, const Stored& s, double x) {
   return needed < scene.width;
 }
 
-/// Draws the name, the bits (a click flips one), the formula, and beside it or `below` the loss. True if a bit was flipped.
+/// Draws the name, the bits (a click flips one), the formula, and the loss: `below`, else beside if it fits. True if a bit was
+/// flipped.
 bool draw_number(const LessonScene& scene, const Stored& s, double& x, bool below) {
   const int bits = 1 + s.format.exponent_bits + s.format.mantissa_bits;
   const float names = px(names_width), height = px(24),
@@ -348,9 +349,14 @@ bool draw_number(const LessonScene& scene, const Stored& s, double& x, bool belo
     left += draw_text({left, under}, Face::mono, p.colour, p.text);
   }
   const Loss loss = loss_of(s, x);
-  if (below) under += px(18);
-  draw_text({below ? boxes.x : at.x + scene.width, under}, Face::mono, loss.bad ? colours().bad : colours().secondary,
-            loss.text, below ? 0.0f : 1.0f);
+  const Colour ink = loss.bad ? colours().bad : colours().secondary;
+  const float right = at.x + scene.width;
+  if (below) {
+    under += px(18);
+    draw_text({boxes.x, under}, Face::mono, ink, loss.text);
+  } else if (left + px(16) + text_width(Face::mono, loss.text) < right) {
+    draw_text({right, under}, Face::mono, ink, loss.text, 1);
+  }
   ImGui::SetCursorScreenPos({at.x, under + px(24)});
   if (!pressed || i < 0) return false;
   char& digit = digits[static_cast<std::size_t>(i)];
@@ -406,8 +412,9 @@ std::string draw_bits_view(LessonScene& scene) {
   auto& state = own_state<BitsState>(scene);
   if (state.width != scene.width) state = {scene.width, false};
   state.losses_below |= !std::ranges::all_of(all, [&](const Stored& s) { return loss_fits(scene, s, asked); });
+  const bool below = state.losses_below && scene.room == 0;  // more lines would make a presented view's type too small
   for (const Stored& s : all) {
-    changed |= draw_number(scene, s, x, state.losses_below);
+    changed |= draw_number(scene, s, x, below);
     if (shows("neighbours")) draw_neighbours({s.format, s.name, asked, s.value}, scene.width);
   }
   if (shows("range") || shows("overflow")) draw_ranges(formats, asked, shows("overflow"), scene.width);
