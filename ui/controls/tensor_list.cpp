@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "imgui_internal.h"
 #include "ui/controls/controls.h"
 #include "ui/widgets/widgets.h"
 #include "ui/words/numbers.h"
@@ -16,6 +17,9 @@ namespace attoscope::ui {
 namespace {
 
 using Entries = std::span<const TensorEntry>;
+
+/// Height of the buttons of the parts at scale 1, in whose middle a row's texts are.
+constexpr float part_height = 18;
 
 const char* letter_of(CallPartName part) { return call_part_names[part].data(); }
 
@@ -74,7 +78,7 @@ void part_buttons(const TensorTree& t, const TensorEntry& e) {
     const bool chosen = t.chosen(part).empty() ? e.taken == part : t.chosen(part) == e.spec;
     if (i > 0) ImGui::SameLine(0, px(2));
     if (push_button(fmt::format("{}###{} {}", letter_of(part), letter_of(part), e.name).c_str(), chosen,
-                    {px(part == CallPartName::d_o ? 28 : 22), px(18)}))
+                    {px(part == CallPartName::d_o ? 28 : 22), px(part_height)}))
       take_tensor(t, part, e);
     explain(chosen ? fmt::format("Used as {}: {}.", letter_of(part), e.why.empty() ? "chosen" : e.why)
                    : fmt::format("Uses {} as {}. The others stay; the choice is kept for this file.", e.name, letter_of(part)));
@@ -87,13 +91,29 @@ std::string tensor_numbers(const TensorTree& t) {
   return s == nullptr || s->spec != t.state.opened ? "its numbers are being read" : statistics_text(*s);
 }
 
+/// A line over all columns, below a tensor's row.
+void draw_line_below(const std::string& text) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::Indent();
+  const float room = ImGui::GetCurrentTable()->WorkRect.Max.x - ImGui::GetCursorScreenPos().x;
+  ImGui::TablePushBackgroundChannel();
+  label(Face::small, colours().secondary, fitted(Face::small, text, room));
+  ImGui::TablePopBackgroundChannel();
+  explain(text);
+  ImGui::Unindent();
+}
+
 /// A row for a tensor; if it is opened, a line with its numbers below.
 void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const bool was_open = t.state.opened == e.spec;
   ImGui::SetNextItemOpen(was_open);
+  ImGui::PushStyleVarY(ImGuiStyleVar_FramePadding, std::max(0.0f, (px(part_height) - ImGui::GetFontSize()) / 2));
+  ImGui::AlignTextToFramePadding();
   const bool open = ImGui::TreeNodeEx((e.name.substr(from) + "###" + e.name).c_str(), ImGuiTreeNodeFlags_NoTreePushOnOpen);
+  ImGui::PopStyleVar();
   if (open != was_open) t.state.opened = open ? e.spec : "";
   explain(e.name + ": " + e.shape + " " + e.type + (e.refusal.empty() ? ". A click reads its numbers." : ". " + e.refusal));
   for (const std::string* const text : {&e.shape, &e.type}) {
@@ -103,14 +123,12 @@ void draw_tensor(const TensorTree& t, const TensorEntry& e, std::size_t from) {
   ImGui::TableNextColumn();
   if (e.refusal.empty()) part_buttons(t, e);
   ImGui::TableNextColumn();
-  label(Face::small, colours().secondary, e.refusal.empty() ? e.why : e.refusal);
+  const std::string& why = e.refusal.empty() ? e.why : e.refusal;
+  label(Face::small, colours().secondary, fitted(Face::small, why, ImGui::GetContentRegionAvail().x));
+  explain(why);
   if (!open) return;
   if (e.refusal.empty()) t.frame.requests.side.tensor_statistics = e.spec;
-  ImGui::TableNextRow();
-  ImGui::TableNextColumn();
-  ImGui::Indent();
-  label(Face::small, colours().secondary, e.refusal.empty() ? tensor_numbers(t) : e.refusal);
-  ImGui::Unindent();
+  draw_line_below(e.refusal.empty() ? tensor_numbers(t) : e.refusal);
 }
 
 /// Groups tensors whose names agree up to the next dot into nodes, and draws them.
@@ -145,7 +163,7 @@ void draw_tree(const TensorTree& t) {
   const float least = px(300);
   const bool scrolls = room.x < least;
   const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable | ImGuiTableFlags_RowBg |
-                                (scrolls ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None);
+                                ImGuiTableFlags_NoBordersInBody | (scrolls ? ImGuiTableFlags_ScrollX : ImGuiTableFlags_None);
   const ImGuiTableColumnFlags more = room.x < px(560) ? ImGuiTableColumnFlags_Disabled : ImGuiTableColumnFlags_None;
   constexpr std::size_t few = 24;  // all fit on screen
   if (!ImGui::BeginTable("tensors", 5, flags, room, scrolls ? least : 0)) return;

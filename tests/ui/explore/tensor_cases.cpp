@@ -1,5 +1,6 @@
 // The list of a file's tensors: tensors used, choosing another by a click, numbers, the kept choice; a kernel's
 // gradients.
+#include <cmath>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -128,6 +129,10 @@ CASE(tensors, rows_and_parts) {
   const auto numbers = [&] { return hand.stage.panel_input().side.tensor_statistics; };
   hand.await("the numbers are read", [&] { return numbers() != nullptr && numbers()->mean == 4 && numbers()->count == n * d; });
   hand.check(hand.stage.state->tensors.opened == file + ":mine", "the row is open");
+  const ImRect name = hand.rect(hand.id(row + "###mine")), letter = hand.rect(hand.id(row + "###O mine"));
+  hand.check(std::abs(name.GetCenter().y - letter.GetCenter().y) <= 1, "the name is beside the middle of its letters");
+  hand.check(hand.explained_at({table_of_list()->Columns[1].MinX + px(20), name.Max.y + px(10)}),
+             "the numbers go on over the columns of the shape and the type");
   hand.click(row + "###O mine");
   const auto values = [&] { return hand.experiment().loaded.values; };
   hand.await("O is compared", [&] { return has_loaded(hand.experiment()) && values() && (*values())[0] == 4; });
