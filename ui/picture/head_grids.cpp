@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "kernels/experiment/letters.h"
 #include "ui/picture/pictures.h"
 #include "ui/widgets/colours.h"
 #include "ui/widgets/table_view.h"
@@ -103,6 +106,17 @@ bool draw_head_cell(const HeadGrid& grid, int head, ImVec2 at) {
   return clicked;
 }
 
+/// The numbers of a head's name: "18:7" of "layer 18, head 7".
+std::string numbers_in(std::string_view name) {
+  std::string numbers;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_digit(name[i])) continue;
+    if (!numbers.empty() && !is_digit(name[i - 1])) numbers += ':';
+    numbers += name[i];
+  }
+  return numbers;
+}
+
 /// Distance in cells between labels that do not touch.
 int every(float label, float cell) { return std::max(1, static_cast<int>(std::ceil(label / cell))); }
 
@@ -175,7 +189,10 @@ std::string column_label(const TensorFileInfo& info, int column, float width) {
   const std::string number = std::to_string(column), name = head_name(info, column);
   const bool has_layers = std::ranges::any_of(info.layers, [](const LayerEntry& layer) { return !layer.name.empty(); });
   if (has_layers || name == "head " + number) return number;
-  return text_width(Face::mono_small, name) <= width ? name : "";
+  const auto fits = [&](const std::string& text, float gap) { return text_width(Face::mono_small, text) + gap <= width; };
+  if (std::ranges::all_of(info.head_names, [&](const std::string& each) { return fits(each, px(10)); })) return name;
+  const std::string numbers = numbers_in(name);
+  return fits(numbers, 0) ? numbers : "";
 }
 
 std::string all_numbers(const HeadRow& row, const MethodNames& names) {

@@ -593,12 +593,15 @@ CASE(maps, heads_as_a_tree) {
   hand.check(hand.experiment().problem.input.index == 6, "a head of another layer is opened");
 }
 
-/// Heads of several layers that a file has as one have no column numbers: 1 would be head 7.
+/// Heads of several layers that a file has as one have no column numbers: 1 would be head 7. If one name does not fit, all
+/// are shortened alike.
 CASE(maps, columns_of_the_grid_of_heads) {
   TensorFileInfo info{.file = "", .heads = 2, .shape = {}, .head_names = {"layer 0, head 0", "layer 24, head 7"}};
   info.layers = {LayerEntry{.name = "", .heads = 2, .kv_heads = 2, .shape = {}}};
   hand.expect_text(column_label(info, 1, px(400)), "layer 24, head 7");
+  hand.expect_text(column_label(info, 1, px(40)), "24:7");
   hand.expect_text(column_label(info, 1, px(20)), "");
+  hand.expect_text(column_label(info, 0, text_width(Face::mono_small, "layer 0, head 0") + px(11)), "0:0");
   info.head_names = {"head 0", "head 1"};
   hand.expect_text(column_label(info, 1, px(20)), "1");
   info.layers[0].name = "layer 3";
