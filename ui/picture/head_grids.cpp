@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -148,16 +149,6 @@ int draw_layers(const HeadGrid& grid, ImVec2 at) {
   return clicked;
 }
 
-/// Draws a bar; `shade` returns its colour at a share of its length, 0 .. 1.
-template <class Shade>
-void draw_shades(ImVec2 at, ImVec2 size, const Shade& shade) {
-  constexpr int steps = 40;
-  for (int i = 0; i < steps; ++i)
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x + std::floor(size.x * static_cast<float>(i) / steps), at.y},
-                                              {at.x + std::floor(size.x * static_cast<float>(i + 1) / steps), at.y + size.y},
-                                              shade((i + 0.5) / steps));
-}
-
 /// Legend of the colours.
 void draw_verdict_legend(ImVec2 at, float width) {
   const float bar = std::floor(std::min(width / 2, px(220))), high = px(10);
@@ -201,6 +192,14 @@ std::string all_numbers(const HeadRow& row, const MethodNames& names) {
     if (!std::isnan(row.*m.value))
       text += fmt::format("{}{:<22} {:.4g}", text.empty() ? "" : "\n", title_of(m, names), row.*m.value);
   return text;
+}
+
+void draw_shades(ImVec2 at, ImVec2 size, const std::function<Colour(double)>& shade) {
+  constexpr int steps = 40;
+  for (int i = 0; i < steps; ++i)
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x + std::floor(size.x * static_cast<float>(i) / steps), at.y},
+                                              {at.x + std::floor(size.x * static_cast<float>(i + 1) / steps), at.y + size.y},
+                                              shade((i + 0.5) / steps));
 }
 
 std::string brief_number(double x) {

@@ -84,12 +84,6 @@ float picture_factor(const HeadRow& row, const HeadsState& m, HeadsRange range) 
   return most > 0 ? own / most : 0;
 }
 
-/// View on show: verdicts only if several heads of an output can be judged.
-HeadsShow shown_of(const Session& session, const PanelInput& input) {
-  const bool none = session.view.heads_show == HeadsShow::verdict && !has_several_outputs(session.experiment, input.choices);
-  return none ? HeadsShow::grid : session.view.heads_show;
-}
-
 void show_switch(Session& session, const PanelInput& input) {
   static constexpr EnumArray<HeadsShow, Choice> shows{
       {{"grid", "Layers by heads in the colours of a number, the table of all numbers, and the heads that stand apart."},
@@ -100,7 +94,7 @@ void show_switch(Session& session, const PanelInput& input) {
        {"verdict",
         "Your kernel's output by layers and heads, rounded or wrong: the largest error of each head over its tolerance."}}};
   const bool judges = has_several_outputs(session.experiment, input.choices);
-  HeadsShow shown = shown_of(session, input);
+  HeadsShow shown = shown_heads(session, input);
   const float width = std::min(px(judges ? 256 : 192), ImGui::GetContentRegionAvail().x);
   if (segmented("heads show", std::span(shows).first(judges ? 4 : 3), shown, width)) session.view.heads_show = shown;
 }
@@ -183,6 +177,32 @@ void progress(HeadsState& m, const std::string& file, const FoundHeads<Row>& hea
   explain(stopped ? "Computes the heads that are missing." : "Stops; the heads that were found stay.");
 }
 
+/// Colours of the small pictures, whose ranges end at 1.
+Colouring card_colouring(Theme theme) {
+  return {.diverging = false, .log = true, .range = 1, .knee = 1.0f / 300, .theme = theme};
+}
+
+/// Draws the colours of the small pictures between the ends of their range.
+void draw_card_colours(const HeadsState& m, const View& view) {
+  static constexpr EnumArray<HeadsRange, const char*> units{"|error| / RMS of the head's exact output",
+                                                            "|error| / the largest of the head", "|error|"};
+  if (m.outputs.shown.empty()) return;
+  const bool own = view.heads_range == HeadsRange::own;
+  const std::string end =
+      own ? "largest" : scientific(view.heads_range == HeadsRange::relative ? m.largest_relative : m.largest, 2);
+  const float zero = text_width(Face::mono_small, "0") + px(6), bar = px(96), height = px(control_height), thick = px(10),
+              width = zero + bar + px(6) + text_width(Face::mono_small, end);
+  beside_if_fits(width);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({width, height});
+  explain("The colours of the pictures, logarithmic.", units[view.heads_range]);
+  draw_in_line(at, height, Face::mono_small, colours().secondary, "0");
+  const Colouring how = card_colouring(view.theme);
+  draw_shades({at.x + zero, at.y + (height - thick) / 2}, {bar, thick},
+              [&](double share) { return colour(bar_value(static_cast<float>(share), how), how); });
+  draw_in_line({at.x + width, at.y}, height, Face::mono_small, colours().secondary, end, 1);
+}
+
 /// The deviation of a as a small picture; adjacent pixels of one colour are one rectangle.
 void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const Mapping& how, float factor) {
   ImDrawList* const list = ImGui::GetWindowDrawList();
@@ -201,15 +221,15 @@ void draw_small(const HeadRow& row, ImVec2 at, const ColourTable& table, const M
 
 void draw_numbers(const HeadRow& row, ImVec2 at) {
   const float step = line_height(Face::mono_small) + px(3);
-  const auto line = [&](Colour colour, const std::string& text) {
-    draw_text(at, Face::mono_small, colour, text);
+  const auto line = [&](Colour colour, const std::string& text, Face face = Face::mono_small) {
+    draw_text(at, face, colour, text);
     at.y += step;
   };
   line(colours().a, "a " + scientific(row.a_rel, 2));
   line(colours().b, "b " + scientific(row.b_rel, 2));
   line(colours().text, fmt::format("{:.3g}×", row.ratio));
-  line(colours().secondary, fmt::format("{:.2g} resc.", row.rescales));
-  line(colours().secondary, fmt::format("S {:.3g}", row.largest_score));
+  line(colours().secondary, fmt::format("{:.2g} rescales", row.rescales), Face::small);
+  line(colours().secondary, fmt::format("score {:.3g}", row.largest_score), Face::small);
   if (row.nonfinite > 0) line(colours().bad, fmt::format("{:.0f} NaN, inf", row.nonfinite));
 }
 
@@ -253,7 +273,7 @@ void open_head(Session& session, const TensorFileInfo& info, int head) {
 
 void draw_cards(Session& session, const PanelInput& input, const HeadsState& m) {
   const ColourTable table = colour_table(false, session.view.theme);
-  const Mapping how = mapping({.diverging = false, .log = true, .range = 1, .knee = 1.0f / 300, .theme = session.view.theme});
+  const Mapping how = mapping(card_colouring(session.view.theme));
   const Cards cards{input.choices.tensors, table, how, m, session.view.heads_range, session.experiment.problem.input.index};
   const float gap = px(8), room = ImGui::GetContentRegionAvail().x;
   const int across = std::max(1, static_cast<int>((room + gap) / (px(card_width) + gap)));
@@ -310,6 +330,7 @@ void draw_outputs(Session& session, const PanelInput& input, HeadsState& m, bool
   if (!grid) layer_combo(m, info);
   if (!grid) range_combo(session.view.heads_range);
   progress(m, session.experiment.problem.input.file, heads, requests);
+  if (!grid) draw_card_colours(m, session.view);
   draw_outliers(session, info, m, heads.all > 0 && heads.rows && static_cast<int>(heads.rows->size()) == heads.all);
   if (grid) return open_head(session, info, draw_measure_grid(m, info, session.experiment.problem.input.index));
   if (ImGui::BeginChild("heads", {0, 0}, ImGuiChildFlags_NavFlattened)) draw_cards(session, input, m);
@@ -374,11 +395,16 @@ void draw_verdicts(Session& session, const PanelInput& input, HeadsState& m, Req
 
 }  // namespace
 
+HeadsShow shown_heads(const Session& session, const PanelInput& input) {
+  const bool none = session.view.heads_show == HeadsShow::verdict && !has_several_outputs(session.experiment, input.choices);
+  return none ? HeadsShow::grid : session.view.heads_show;
+}
+
 void draw_heads(const Frame& frame, const Box& room) {
   HeadsState& m = frame.state.heads;
   const std::string why = why_no_heads(frame.session, frame.input);
   if (!why.empty()) return draw_instead(places(room.min, room.max, {.side = 0, .below = 0, .bars = 0}), why);
-  const HeadsShow shown = shown_of(frame.session, frame.input);
+  const HeadsShow shown = shown_heads(frame.session, frame.input);
   const bool stopped = m.stopped == frame.session.experiment.problem.input.file;
   if (shown == HeadsShow::kv_cache && !stopped) frame.requests.side.kv = heads_of_file(kv_question(frame.session.experiment));
   const bool outputs = shown == HeadsShow::outputs || shown == HeadsShow::grid;

@@ -48,6 +48,17 @@ std::string field_in_words(Field field, const Experiment& e, const std::string& 
   return fmt::format("{}{} minus {}", of, method_names(e).a, method_in_format(e, true));
 }
 
+/// The quantity of a picture of all heads, and its method: the table of the KV cache is of flash2, whatever a and b are.
+std::string quantity_of_heads(const PictureSubject& s) {
+  const Experiment& e = s.experiment;
+  const std::string a = method_in_format(e, false);
+  if (s.heads == HeadsShow::kv_cache) return "relative RMS error of flash2 in bf16, K and V in fewer bits";
+  if (s.heads == HeadsShow::verdict) return field_in_words(Field::tolerance, e, "");
+  if (s.heads == HeadsShow::grid) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
+  return s.view.heads_range == HeadsRange::relative ? "error of " + a + " over the RMS of the output"
+                                                    : "size of the error of " + a;
+}
+
 /// The quantity on show and its method.
 std::string quantity(const PictureSubject& s, Field field) {
   const Experiment& e = s.experiment;
@@ -55,7 +66,7 @@ std::string quantity(const PictureSubject& s, Field field) {
   constexpr EnumArray<RescaleShow> rescales{"moves of the running max of ", "how far the running max moves in ",
                                             "P beyond its format in ", "P that becomes 0 in "};
   if (s.view.picture == PictureKind::rescales) return std::string(rescales[s.view.rescale_show]) + a;
-  if (s.view.picture == PictureKind::heads) return fmt::format("{} beside {}", method_names(e).a, method_in_format(e, true));
+  if (s.view.picture == PictureKind::heads) return quantity_of_heads(s);
   constexpr EnumArray<ScoreShow> scores{"scores S of ", "weights P of ", "error of P of "};
   if (s.view.picture == PictureKind::scores && !shows_pairs(s.view, e)) return std::string(scores[s.view.score_show]) + a;
   const Experiment& shown = s.shown.result ? s.shown.result->experiment : e;  // a may be a kernel's gradient
@@ -107,9 +118,9 @@ std::string picture_title(const Frame& frame) {
   const View& view = frame.session.view;
   const std::shared_ptr<const Result>& answer = frame.input.answer.result;
   const bool two = view.comparison != Comparison::none && !compares_with_slip(view, frame.input);
-  return picture_title(
-      {view, answer ? answer->experiment : frame.session.experiment, frame.state.heat, frame.input.choices.tensors}, view.field,
-      two ? std::optional(view.second_field) : std::nullopt);
+  return picture_title({view, answer ? answer->experiment : frame.session.experiment, frame.state.heat,
+                        frame.input.choices.tensors, shown_heads(frame.session, frame.input)},
+                       view.field, two ? std::optional(view.second_field) : std::nullopt);
 }
 
 void draw_picture_title(const Frame& frame) {

@@ -26,6 +26,8 @@ void draw_scores(const Frame& frame, const Box& room);
 
 /// All heads of the input's file, worst first: deviation of a as a small picture, and numbers. A click opens a head.
 void draw_heads(const Frame& frame, const Box& room);
+/// The view of all heads on show: verdicts only if several heads of an output can be judged.
+HeadsShow shown_heads(const Session& session, const PanelInput& input);
 
 /// The subject of a picture: its tensor, and the heads' names of its file.
 struct PictureSubject {
@@ -33,6 +35,7 @@ struct PictureSubject {
   const Experiment& experiment;
   const ShownTensor& shown;
   const TensorFileInfo& info;
+  HeadsShow heads = HeadsShow::grid;  ///< of a picture of all heads
 };
 /// Title of a picture: "Error of flash2 in bf16: layer 7, head 7 of smollm2_135m, 1024 tokens"; with a second field, "Error of
 /// flash2 in bf16, beside ...".
@@ -114,6 +117,8 @@ struct HeadGridLook {
 };
 /// Draws the grid in this room; returns the clicked head, -1: none.
 int draw_head_grid(const TensorFileInfo& info, const HeadGridLook& look, ImVec2 size);
+/// Draws a bar; `shade` returns its colour at a share of its length, 0 .. 1.
+void draw_shades(ImVec2 at, ImVec2 size, const std::function<Colour(double)>& shade);
 /// A number from 0 up in about five characters: "0.3", "12", "4e-2".
 std::string brief_number(double x);
 /// "layer 7, head 7"

@@ -315,6 +315,8 @@ CASE(maps, every_head) {
   hand.frames(3);
   const ImVec2 worst = hand.place(card(rows[0].head), 0.5f), next = hand.place(card(rows[1].head), 0.5f);
   hand.check(worst.y < next.y || (worst.y == next.y && worst.x < next.x), "the worst head stands first");
+  const ImVec2 below = hand.place(heatmap + "heads show/grid", 0, 1);
+  hand.check(hand.explained_at({below.x + px(110), below.y + px(20)}), "the colours of the pictures are explained");
   const Session before = hand.session();
   expect_opened(hand, card(rows[0].head), rows[0].head);
   hand.check(found_heads(hand).rows->size() == 8, "what was found is kept");

@@ -91,6 +91,14 @@ CASE(questions, title_of_the_picture) {
   expect("Exact output, golden: layer 0, head 3 of grouped, 128 tokens");
   hand.show(&View::picture, PictureKind::heads);
   expect("Flash2 beside three-pass in bf16: every head of grouped, 128 tokens");
+  hand.show(&View::heads_show, HeadsShow::kv_cache);
+  expect("Relative RMS error of flash2 in bf16, K and V in fewer bits: every head of grouped, 128 tokens");
+  hand.show(&View::heads_show, HeadsShow::verdict);
+  expect("Flash2 beside three-pass in bf16: every head of grouped, 128 tokens");
+  hand.show(&View::heads_show, HeadsShow::outputs);
+  expect("Error of flash2 in bf16 over the RMS of the output: every head of grouped, 128 tokens");
+  hand.show(&View::heads_range, HeadsRange::shared);
+  expect("Size of the error of flash2 in bf16: every head of grouped, 128 tokens");
   Session session = small_session();
   session.experiment.problem.n_k = 40;
   session.view.field = Field::b_abs;
@@ -116,6 +124,8 @@ CASE(questions, title_of_the_picture) {
   session.experiment.problem = with_shape(session.experiment.problem, packed.shape);
   hand.expect_text(picture_title({session.view, session.experiment, {}, packed}, Field::a_error),
                    "Flash2 beside three-pass in bf16: every head of packed, 17 to 55 tokens");
+  hand.expect_text(picture_title({session.view, session.experiment, {}, packed, HeadsShow::verdict}, Field::a_error),
+                   "Error over tolerance of your kernel: every head of packed, 17 to 55 tokens");
 }
 
 }  // namespace
