@@ -50,13 +50,18 @@ constexpr std::array<NamedPlot, 5> backward_plots{{{Plot::largest_P, "largest P"
 
 /// A save button for each plot of the strip, and one at its foot for all, called `all`.
 void offer_strip_exports(const Frame& frame, std::span<const NamedPlot> plots, const char* all, const Box& strip,
-                         float plots_width, const std::function<std::string()>& csv) {
+                         const StripRoom& room, const std::function<std::string()>& csv) {
   View& view = frame.session.view;
-  const float step = (plots_width + px(16)) / static_cast<float>(plots.size()), foot = strip.max.y - px(44);
+  const float step = (room.width + px(16)) / static_cast<float>(plots.size()), foot = strip.max.y - px(44);
   for (std::size_t i = 0; i < plots.size(); ++i) {
     const float left = strip.min.x + static_cast<float>(i) * step;
-    offer_export({plots[i].first, plots[i].second, {left, strip.min.y}, {left + step - px(16), foot}, csv}, view,
-                 frame.requests);
+    offer_export({.plot = plots[i].first,
+                  .name = plots[i].second,
+                  .min = {left, strip.min.y},
+                  .max = {left + step - px(16), foot},
+                  .csv = csv,
+                  .header = room.header},
+                 view, frame.requests);
   }
   offer_export({Plot::strip, all, {strip.max.x - px(48), foot}, strip.max, csv, true}, view, frame.requests);
 }
@@ -150,23 +155,23 @@ void draw_strip(const Frame& frame) {
   const bool of_key = frame.session.view.follows_key;
   Box all = rest_of_panel();
   all.min.y += pass_switch_height(frame.session);
-  const float plots_width = draw_recurrence(frame);
+  const StripRoom room = draw_recurrence(frame);
   const CallJudgement* const call = shown_verdict(frame.input);
-  if (call != nullptr && call->incomparable().empty() && plots_width < all.max.x - all.min.x - px(16))
-    offer_export({Plot::kernel_rows,
-                  "kernel rows",
-                  {all.min.x + plots_width + px(16), all.min.y},
-                  {all.max.x, all.max.y - px(44)},
-                  [&] { return kernel_rows_csv(call->worst_row().found); }},
+  if (call != nullptr && call->incomparable().empty() && room.width < all.max.x - all.min.x - px(16))
+    offer_export({.plot = Plot::kernel_rows,
+                  .name = "kernel rows",
+                  .min = {all.min.x + room.width + px(16), all.min.y},
+                  .max = {all.max.x, all.max.y - px(44)},
+                  .csv = [&] { return kernel_rows_csv(call->worst_row().found); },
+                  .header = room.header},
                  frame.session.view, frame.requests);
   const std::shared_ptr<const Result> followed = recurrence_answer(frame.input);
   const std::shared_ptr<const GradientTrace>& gradients = frame.input.side.gradient_trace;
   if (follows_gradients(frame.session)) {
     if (gradients && why_no_gradients(*gradients, of_key).empty())
-      offer_strip_exports(frame, backward_plots, "backward pass", all, plots_width,
-                          [&] { return gradients_csv(*gradients, of_key); });
+      offer_strip_exports(frame, backward_plots, "backward pass", all, room, [&] { return gradients_csv(*gradients, of_key); });
   } else if (followed && !followed->trace.tiles.empty()) {
-    offer_strip_exports(frame, recurrence_plots(frame.session.view), "recurrence", all, plots_width,
+    offer_strip_exports(frame, recurrence_plots(frame.session.view), "recurrence", all, room,
                         [&] { return recurrence_csv(*followed); });
   }
   frame.requests.wanted.trace = true;

@@ -159,8 +159,8 @@ namespace {
 constexpr float under_names = 5, title_height = 18;
 constexpr int name_lines = 3;
 
-/// A plot of the strip with its title and names; returns the step under the mouse, or -1.
-int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& steps, ImVec2 at, ImVec2 size) {
+/// A plot of the strip with its title and names, whose height raises `header`; returns the step under the mouse, or -1.
+int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& steps, ImVec2 at, ImVec2 size, float& header) {
   GradientStrip& strip = *frame.state.gradients;
   View& view = frame.session.view;
   const GradientPlotWords& words = infos[plot].words[strip.of_key ? 1 : 0];
@@ -178,6 +178,7 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   if (const int clicked = draw_legend({at.x, at.y + px(title_height)}, size.x, names, name_lines); clicked >= 0)
     hidden ^= 1ull << clicked;
   const float above = px(title_height + under_names) + height_of_legend(size.x, names, name_lines);
+  header = std::max(header, above);
   ImGui::SetCursorScreenPos({at.x, at.y + above});
   PanelLook look{.id = words.title, .shown = {&view.tiles.from, &view.tiles.to, 1}, .hidden = hidden};
   if (!strip.names.empty()) {
@@ -192,19 +193,21 @@ int draw_gradient_plot(const Frame& frame, std::size_t plot, const StripSteps& s
   return mouse.over && under >= 0 && under < steps.count() ? under : -1;
 }
 
-/// The plots in a row, and a read-out of the tile under the mouse.
-void draw_gradient_plots(const Frame& frame, const StripSteps& steps, ImVec2 at, ImVec2 size) {
+/// The plots in a row, and a read-out of the tile under the mouse. Returns the largest height of a plot's title and names.
+float draw_gradient_plots(const Frame& frame, const StripSteps& steps, ImVec2 at, ImVec2 size) {
   const GradientStrip& strip = *frame.state.gradients;
   const float count = static_cast<float>(gradient_plots.size()), gap = px(16),
               width = std::floor((size.x - gap * (count - 1)) / count);
   int under = -1;
+  float header = 0;
   for (std::size_t i = 0; i < gradient_plots.size(); ++i) {
-    under = std::max(under, draw_gradient_plot(frame, i, steps, at, {width, size.y}));
+    under = std::max(under, draw_gradient_plot(frame, i, steps, at, {width, size.y}, header));
     at.x += width + gap;
   }
-  if (under < 0 || ImGui::IsAnyMouseDown() || !ImGui::BeginTooltip()) return;
+  if (under < 0 || ImGui::IsAnyMouseDown() || !ImGui::BeginTooltip()) return header;
   wrapped(Face::mono_small, gradient_note(*strip.trace, strip.of_key, under), px(460));
   ImGui::EndTooltip();
+  return header;
 }
 
 /// Draws a sentence in the middle of the room.
@@ -367,7 +370,7 @@ void draw_pass_switch(Session& session, const PanelInput& input) {
   ImGui::SetCursorScreenPos({at.x, at.y + pass_switch_height(session)});
 }
 
-float draw_gradient_strip(const Frame& frame) {
+StripRoom draw_gradient_strip(const Frame& frame) {
   View& view = frame.session.view;
   const ImVec2 at = ImGui::GetCursorScreenPos(), all = ImGui::GetContentRegionAvail();
   const GradientTraceQuestion asked = gradient_question(frame.session);
@@ -376,18 +379,19 @@ float draw_gradient_strip(const Frame& frame) {
   if (is_new && !frame.input.answer.computing) frame.requests.side.gradient_trace = asked;
   if (!trace) {
     say_in(at, all, "The backward pass of this query and this key is being computed.");
-    return all.x;
+    return {all.x};
   }
   if (!frame.state.gradients) frame.state.gradients = std::make_shared<GradientStrip>();
   GradientStrip& strip = *frame.state.gradients;
   refresh_gradients(strip, trace, view.follows_key);
   const StripSteps steps{strip.axis.first, static_cast<int>(strip.axis.tiles.size())};
   frame.requests.animate |= advance(frame.state.playback, view, steps, ImGui::GetTime());
+  StripRoom room{all.x};
   if (const std::string why = why_no_gradients(*trace, strip.of_key); !why.empty()) {
     say_in(at, all, why);
   } else {
     const float scrubber = scrubber_height(all.x);
-    draw_gradient_plots(frame, steps, at, {all.x, all.y - scrubber - px(8)});
+    room.header = draw_gradient_plots(frame, steps, at, {all.x, all.y - scrubber - px(8)});
     const int step = scrubbed(steps, view);
     const auto say = [&](ImVec2 there, float width, int lines) {
       draw_worked(gradient_step(*trace, strip.of_key, step), "The step of the backward pass at this tile, with a's numbers.",
@@ -397,7 +401,7 @@ float draw_gradient_strip(const Frame& frame) {
     draw_scrubber(view, frame.state.playback, steps, tile, last, say, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
   }
   if (is_new) ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + all.x, at.y + all.y}, faded(colours().panel, 0.35f));
-  return all.x;
+  return room;
 }
 
 }  // namespace attoscope::ui

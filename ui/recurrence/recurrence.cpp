@@ -174,7 +174,7 @@ std::string_view words_in(std::string_view words, float width) {
   return words;
 }
 
-float draw_recurrence(const Frame& frame) {
+StripRoom draw_recurrence(const Frame& frame) {
   if (frame.session.experiment.backward.on) {
     draw_pass_switch(frame.session, frame.input);
     if (follows_gradients(frame.session)) return draw_gradient_strip(frame);
@@ -197,7 +197,7 @@ float draw_recurrence(const Frame& frame) {
   if (!why.empty()) {
     draw_why_none(why, shown.get(), at, room);
     dim_if_stale(frame.input);
-    return room.x;
+    return {room.x};
   }
   Palette theirs = colours();
   if (of_b) {
@@ -207,11 +207,12 @@ float draw_recurrence(const Frame& frame) {
   const WithColours as_theirs(theirs);
   show_axes(frame.state.strip, shown_tiles(*shown, frame.session.view));
   ImGui::SetCursorScreenPos(at);
-  draw_recurrence_plots(frame.session.view, frame.state.strip, strip_plots(frame.session.view), room, true);
+  const float header =
+      draw_recurrence_plots(frame.session.view, frame.state.strip, strip_plots(frame.session.view), room, true);
   draw_scrubber(frame.session.view, frame.state.playback, *shown, {at.x, at.y + all.y - scrubber}, {all.x, scrubber}, true);
   if (loaded) draw_followed_name(frame.input, *shown, parting, {at.x + px(48), at.y + px(42)}, room.x / 4 - px(56));
   dim_if_stale(frame.input);
-  return room.x;
+  return {room.x, header};
 }
 
 TileRange all_tiles(const Result& r) { return {-0.5, std::max(1, r.rescales.tiles) - 0.5}; }

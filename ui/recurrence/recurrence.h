@@ -80,9 +80,9 @@ enum class StripPlot { running_max, rescales, row_sum, largest_P, error };
 /// Plots of the recurrence strip.
 std::span<const StripPlot> strip_plots(const View& view);
 /// The plots in a row; a click scrubs, a click on a name toggles its curve. With `zooms` the wheel zooms, a drag moves the
-/// tiles, and a double click shows all.
-void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                           bool zooms = false);
+/// tiles, and a double click shows all. Returns the largest height of a plot's title and names.
+float draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
+                            bool zooms = false);
 /// Height of the scrubber: the worked step is beside its buttons; in a narrow scrubber, under them.
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
@@ -99,8 +99,12 @@ void draw_worked(const Result& result, int index, ImVec2 at, float width, int li
 
 /// The words if each of them fits the width, else none: a note of broken words would cover what lies below it.
 std::string_view words_in(std::string_view words, float width);
-/// Draws the bottom panel; returns the total width of its plots.
-float draw_recurrence(const Frame& frame);
+/// Total width of the strip's plots, and the height of the titles and names over them.
+struct StripRoom {
+  float width = 0, header = 0;
+};
+/// Draws the bottom panel.
+StripRoom draw_recurrence(const Frame& frame);
 
 /// Range of all tiles of an answer, from edge to edge.
 TileRange all_tiles(const Result& result);
@@ -203,7 +207,7 @@ StripSteps strip_steps(const Session& session, const PanelInput& input);
 /// The switch between forward pass, query and key at the top of the strip, and its height; 0 without a backward pass.
 float pass_switch_height(const Session& session);
 void draw_pass_switch(Session& session, const PanelInput& input);
-/// Draws the backward pass in the rest of the panel; requests it if it is not known. Returns the total width of its plots.
-float draw_gradient_strip(const Frame& frame);
+/// Draws the backward pass in the rest of the panel; requests it if it is not known.
+StripRoom draw_gradient_strip(const Frame& frame);
 
 }  // namespace attoscope::ui

@@ -43,7 +43,8 @@ struct Strip {
   View& view;
   const StripState& state;
   bool zooms;
-  int scrubbed;  ///< tile under the scrubber
+  int scrubbed;      ///< tile under the scrubber
+  float header = 0;  ///< largest height of a title and names drawn so far
   const Result& result() const { return *state.result; }
 };
 
@@ -88,6 +89,7 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   if (alone || used + px(8) + unit < size.x)
     draw_fitted({at.x + size.x, at.y + px(1) + (alone ? header : 0)}, Face::small, texts.unit_colour, texts.unit, size.x, 1);
   const float names = draw_legend(s.view, {at.x, at.y + header}, size.x, texts.legend) + px(5);
+  s.header = std::max(s.header, header + names);
   ImGui::SetCursorScreenPos({at.x, at.y + header + names});
   FigurePanel panel = strip_panel(plot, s.state, s.view);
   const TileRange all = all_tiles(s.result());
@@ -273,7 +275,7 @@ std::span<const StripPlot> strip_plots(const View& view) {
   return four;
 }
 
-void draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size, bool zooms) {
+float draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size, bool zooms) {
   const auto index = static_cast<std::size_t>(scrubbed(*state.result, view));
   const float count = static_cast<float>(plots.size()), gap = px(16), width = std::floor((size.x - gap * (count - 1)) / count);
   Strip strip{view, state, zooms, state.result->trace.tiles[index].tile};
@@ -285,6 +287,7 @@ void draw_recurrence_plots(View& view, const StripState& state, std::span<const 
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});
+  return strip.header;
 }
 
 bool refresh_kernel_rows(KernelRows& rows, const PanelInput& input) {

@@ -276,7 +276,7 @@ FigurePanel ulps_panel(const Result& r) {
 void draw_histogram(const ShownTensor& shown) {
   const Result& r = *shown.result;
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
+  const float title = px(detail_title), height = std::min(room.y - title - px(4), px(280));
   if (height < px(48)) return;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy({room.x, title});
@@ -326,7 +326,7 @@ void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& reque
   constexpr std::size_t in_a_frame = 3 << 16;  // takes 1 to 2 ms
   requests.animate |= refresh_scatter(state, shown.result, in_a_frame);
   const ImVec2 room = ImGui::GetContentRegionAvail(), at = ImGui::GetCursorScreenPos();
-  const float title = px(26), height = std::min(room.y - title - px(4), px(280));
+  const float title = px(detail_title), height = std::min(room.y - title - px(4), px(280));
   if (height < px(48)) return;
   ImGui::Dummy({room.x, title});
   explain(

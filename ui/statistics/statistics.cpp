@@ -232,8 +232,13 @@ void draw_saved_detail(Detail shown, float height, const Frame& frame) {
     view.detail = shown;
     return detail_csv(view, frame.input, on_show(frame));
   };
-  offer_export({suspects ? Plot::window : plots[shown], name, at, {at.x + width, at.y + height}, csv}, frame.session.view,
-               frame.requests);
+  offer_export({.plot = suspects ? Plot::window : plots[shown],
+                .name = name,
+                .min = at,
+                .max = {at.x + width, at.y + height},
+                .csv = csv,
+                .header = is_of_tensor(shown) ? px(detail_title) : 0},
+               frame.session.view, frame.requests);
 }
 
 /// Draws the panel below the table, and the buttons that choose it. A high panel has both plots of the tensor, the chosen one

@@ -162,6 +162,8 @@ GradMethod with_order(GradMethod method, const TileSchedule& schedule);
 bool refresh_scatter(ScatterState& state, const std::shared_ptr<const Result>& result,
                      std::size_t elements = std::numeric_limits<std::size_t>::max());
 
+/// Height of the title over the plots of errors, at scale 1.
+inline constexpr float detail_title = 26;
 /// |error| of a and b over |golden|, both logarithmic; fills the rest of the panel.
 void draw_scatter(ScatterState& state, const ShownTensor& shown, Requests& requests);
 

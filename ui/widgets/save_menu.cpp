@@ -101,18 +101,23 @@ void edit_choice(FigureChoice& c, bool drawable, bool has_range) {
   if (has_range) choose("tiles", "range", ranges, c.shown_tiles, drawn);
 }
 
-/// A small button in the upper (or lower) right corner of the plot, visible while the mouse is over the plot or its panel has
-/// the keyboard's focus. True if it was clicked.
+/// A small button in the upper (or lower) right corner of the plot, visible while the mouse is over the plot or the keyboard's
+/// focus on the button, which Tab reaches in a panel with that focus. True if it was clicked.
 bool save_button(const Exportable& plot) {
   constexpr ImGuiHoveredFlags over = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem | ImGuiHoveredFlags_ChildWindows;
   const ImGuiWindow* const focused = ImGui::GetIO().NavVisible ? ImGui::GetCurrentContext()->NavWindow : nullptr;
   const bool by_key = focused != nullptr && focused->RootWindow == ImGui::GetCurrentWindow()->RootWindow;
-  if (!by_key && (!ImGui::IsWindowHovered(over) || !ImGui::IsMouseHoveringRect(plot.min, plot.max))) return false;
+  const bool pointed = ImGui::IsWindowHovered(over) && ImGui::IsMouseHoveringRect(plot.min, plot.max);
+  if (!by_key && !pointed) return false;
+  const std::string text = "save###save " + plot.name;
+  const bool reached = by_key && ImGui::GetCurrentContext()->NavId == ImGui::GetID(text.c_str());
   ImGuiWindowTempData& layout = ImGui::GetCurrentWindow()->DC;
   const ImGuiWindowTempData before = layout;
   const ImVec2 size{px(40), px(control_height)};
-  ImGui::SetCursorScreenPos({plot.max.x - size.x, plot.low ? plot.max.y - size.y : plot.min.y + px(4)});
-  const bool pressed = push_button(("save###save " + plot.name).c_str(), false, size);
+  ImGui::SetCursorScreenPos({plot.max.x - size.x, plot.low ? plot.max.y - size.y : plot.min.y + plot.header + px(4)});
+  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, pointed || reached ? ImGui::GetStyle().Alpha : 0);
+  const bool pressed = push_button(text.c_str(), false, size);
+  ImGui::PopStyleVar();
   explain("Saves this plot: the picture and its numbers, or a figure for print.");
   layout.CursorPos = before.CursorPos;
   layout.CursorPosPrevLine = before.CursorPosPrevLine;

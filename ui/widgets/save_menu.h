@@ -19,10 +19,11 @@ struct Exportable {
   bool low = false;                  ///< the button is at the bottom
   bool has_field = false;            ///< the whole field of the plot can be saved too
   std::function<Session()> of{};     ///< session to plot; empty: the window's
+  float header = 0;                  ///< height of its title and names, which the button leaves free
 };
 
-/// The button while the mouse is over the plot, and its menu while open. Choices are kept in the view; `save` becomes a
-/// request. Takes no room in the layout.
+/// The button while the mouse is over the plot or the keyboard's focus on the button, and its menu while open. Choices are kept
+/// in the view; `save` becomes a request. Takes no room in the layout.
 void offer_export(const Exportable& plot, View& view, Requests& requests);
 
 }  // namespace attoscope::ui

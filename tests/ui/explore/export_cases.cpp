@@ -160,6 +160,34 @@ CASE(export, every_plot) {
   }
 }
 
+/// The save button leaves the title and the names of its plot free; by the keyboard only the button that it reaches is seen.
+CASE(export, button_under_the_names) {
+  hand.resize(1600, 1000);
+  const std::string save = strip + "###save rescales";
+  hand.move(hand.place(strip + "rescales", 0.5f));
+  hand.frames(2);
+  const ImRect button = hand.rect(hand.id(save));
+  hand.check(button.Min.y >= hand.rect(hand.id(strip + "legend moved")).Max.y, "the button is under the names");
+  const auto pixel = [&] {
+    const Picture p = hand.picture();
+    const int x = static_cast<int>(button.Min.x) + 6, y = static_cast<int>(button.Min.y) + 6;
+    const auto at = p.rgb.begin() + 3 * (static_cast<std::ptrdiff_t>(y) * p.width + x);
+    return std::vector(at, at + 3);
+  };
+  const auto pointed = pixel();
+  hand.move({2, 2});
+  const auto empty = pixel();
+  hand.check(pointed != empty, "it is seen while the mouse is over the plot");
+  ImGui::FocusWindow(ImGui::FindWindowByName(recurrence_window));
+  ImGui::NavInitWindow(ImGui::FindWindowByName(recurrence_window), true);
+  hand.key(ImGuiKey_Tab);
+  hand.frames(2);
+  const ImGuiID id = hand.id(save);
+  hand.check(pixel() == empty, "it is not seen while the keyboard is elsewhere in the panel");
+  for (int i = 0; i < 200 && ImGui::GetCurrentContext()->NavId != id; ++i) hand.key(ImGuiKey_Tab);
+  hand.check(ImGui::GetCurrentContext()->NavId == id && pixel() != empty, "it is seen once Tab reaches it");
+}
+
 /// The command draws a session's plot as the window saves it, byte for byte: picture, data, script, and the JSON with the
 /// caption. Width, font and size are chosen once for all figures.
 CASE(export, figures_of_the_command_are_the_windows) {
