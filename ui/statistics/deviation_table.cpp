@@ -245,11 +245,10 @@ void draw_delta(const Result& r) {
   const BackwardResult& found = *r.backward;
   const Backward& asked = r.experiment.backward;
   const MethodNames names = method_names(r.experiment);
-  label(Face::small, colours().secondary,
-        fitted(Face::small,
-               fmt::format("delta's bias: {} {} ({}), {} {} ({})", names.a, signed_scientific(found.a_delta.bias, 3),
-                           delta_rule(asked.a), names.b_after_a, signed_scientific(found.b_delta.bias, 3), delta_rule(asked.b)),
-               ImGui::GetContentRegionAvail().x));
+  paragraph(Face::small, colours().secondary,
+            fmt::format("delta's bias: {} {} ({}), {} {} ({})", names.a, signed_scientific(found.a_delta.bias, 3),
+                        delta_rule(asked.a), names.b_after_a, signed_scientific(found.b_delta.bias, 3), delta_rule(asked.b)),
+            ImGui::GetContentRegionAvail().x);
   explain(
       "The signed mean of delta - golden's delta over all queries that see a key. dO.O and P.dP are the same sum in exact "
       "arithmetic; the first uses the rounded O.",

@@ -233,6 +233,10 @@ CASE(gradients, table_of_the_tensors) {
              "the errors of the answer");
   for (const AnswerTensor t : {AnswerTensor::dK, AnswerTensor::dQ, AnswerTensor::O})
     hand.click(statistics + "**/##tensor " + std::string(name(t)), [&](Session& s) { s.view.tensor = t; });
+  const ImVec2 below = hand.place(statistics + "**/##tensor dV", 0, 1);
+  float explained = 0;
+  for (float y = 1; y < 40; y += 2) explained += hand.explained_at({below.x + px(30), below.y + y}) ? 2.0f : 0;
+  hand.check(explained > 1.5f * line_height(Face::small), "delta's bias goes on in a second line");
 }
 
 // --- P, dP and dS -----------------------------------------------------------------------------------------------------
