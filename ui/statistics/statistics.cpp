@@ -298,14 +298,21 @@ bool draw_headline(const Frame& frame) {
   const Result* const result = frame.input.answer.result.get();
   const bool loaded = result != nullptr && has_loaded(result->experiment);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x, below = loaded && width < px(640) ? line_height(Face::body) : 0;
-  const bool clicked = ImGui::InvisibleButton("headline", {width, px(control_height) + below}, ImGuiButtonFlags_EnableNav);
+  const float width = ImGui::GetContentRegionAvail().x, one = line_height(Face::body),
+              high = wrapped_height(Face::body, line.words, width);
+  const bool apart = high > 1.5f * one || (loaded && width < px(640));  // the sentence has a line of its own
+  const float height = px(control_height) + high - one + (apart ? one : 0);
+  const bool clicked = ImGui::InvisibleButton("headline", {width, kept_height(width, height)}, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
-  const float words = draw_fitted(at, Face::body, line.colour, line.words, width) + px(12), x = below > 0 ? 0 : words,
-              room = width - x, lower = line_height(Face::body) - line_height(Face::label);
+  {
+    const WithFace face(Face::body);
+    ImGui::GetWindowDrawList()->AddText(nullptr, 0, at, line.colour, line.words.c_str(), nullptr, width);
+  }
+  const float x = apart ? 0 : text_width(Face::body, line.words) + px(12), room = width - x,
+              y = one - line_height(Face::label) + (apart ? high : 0);
   const bool whole = loaded || text_width(Face::label, line.more) <= room;
   if (room > px(64))
-    draw_fitted({at.x + x, at.y + lower + below}, Face::label, line.more_colour,
+    draw_fitted({at.x + x, at.y + y}, Face::label, line.more_colour,
                 whole ? line.more : line.more.substr(0, line.more.find(':')), room);
   return clicked;
 }

@@ -120,7 +120,7 @@ struct Headline {
   Colour colour, more_colour;
 };
 Headline headline_of(const Frame& frame);
-/// Draws the panel's headline in one line while another panel hides the panel. True if it was clicked.
+/// Draws the panel's headline, in one line if it fits, while another panel hides the panel. True if it was clicked.
 bool draw_headline(const Frame& frame);
 
 /// Table of the errors of O and of the gradients, a line for each tensor.

@@ -236,10 +236,6 @@ void paragraph(Face face, Colour colour, std::string_view text, float width) {
   ImGui::EndGroup();
 }
 
-namespace {
-
-/// Largest `height` of an answer's words at this `width` since the window appeared: the items below keep their places while
-/// a run's numbers change.
 float kept_height(float width, float height) {
   ImGuiStorage& kept = *ImGui::GetStateStorage();
   const ImGuiID of_width = ImGui::GetID("width of words"), of_height = ImGui::GetID("height of words");
@@ -248,8 +244,6 @@ float kept_height(float width, float height) {
   kept.SetFloat(of_height, height);
   return height;
 }
-
-}  // namespace
 
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();

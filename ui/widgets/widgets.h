@@ -95,6 +95,10 @@ void wrapped(Face face, Colour colour, std::string_view text, float width);
 /// `wrapped` as a single item.
 void paragraph(Face face, Colour colour, std::string_view text, float width);
 
+/// Largest `height` of an answer's words at this `width` since the window appeared: the items below keep their places while
+/// a run's numbers change. A window has one answer.
+float kept_height(float width, float height);
+
 /// Draws an answer's headline and sentence at the top of a panel, with both in a tooltip; in a low panel one line each, or, if
 /// the headline needs it and the sentence is no error, two lines of the headline. Its height never shrinks.
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence);

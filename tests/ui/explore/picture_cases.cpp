@@ -386,6 +386,12 @@ CASE(steady, headline_in_a_narrow_window) {
   hand.frames(3);
   hand.check(!hand.exists(heatmap + "headline"), "the right panel has the headline");
   hand.resize(900, 800, 4);
+  const auto height = [&] { return hand.place(heatmap + "headline", 0, 1).y - hand.place(heatmap + "headline", 0, 0).y; };
+  const float in_one_line = height();
+  PanelSizes sizes = hand.view().panels;
+  sizes.left = 640;
+  hand.show(&View::panels, sizes, 4);
+  hand.check(height() > in_one_line + line_height(Face::body), "in less room it takes more lines");
   hand.leaves("a click", [&] { hand.click(heatmap + "headline"); });
   hand.frames(3);
   hand.check(hand.exists("//Statistics/detail/why"), "a click shows the numbers");
