@@ -205,7 +205,7 @@ constexpr std::array table{
         .name = "Controls", .dock = Dock::left, .draw = draw_controls, .scrolls = true, .comes_to_front = controls_are_wanted},
     Panel{.name = "Pins",
           .dock = Dock::pins,
-          .least = 820,
+          .least = 1044,  // controls, pins and a picture of `least_picture`
           .draw = draw_pins,
           .shown = &View::show_pins,
           .comes_to_front = pins_appear},

@@ -1,6 +1,7 @@
 // Pins: kept, restored, compared, renamed, moved, deleted, copied and pasted; undo loses none of them.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "app/session/session.h"
 #include "imgui_internal.h"
@@ -9,6 +10,7 @@
 #include "kernels/experiment/rules.h"
 #include "tests/ui/cases.h"
 #include "ui/controls/controls.h"
+#include "ui/explore.h"
 
 namespace attoscope::testing {
 namespace {
@@ -71,13 +73,18 @@ CASE(pins, a_changed_policy_has_the_name_of_legends) {
   expected_pin(hand, "flash2 hw +1 bf16 N 96");
 }
 
-/// In a narrow window the list is a tab over the controls.
+/// In a narrow window, or with large text, the list is a tab over the controls.
 CASE(pins, pins_in_a_narrow_window) {
-  hand.resize(700, 600, 4);
-  hand.changes("shown", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
-  hand.frames(4);
-  hand.check(hand.exists(pin_panel + "###keep"), "the tab is in front");
-  hand.changes("closed", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
+  for (const auto& [width, height, scale] : {std::tuple{700, 600, 1.0}, {1280, 800, 1.5}}) {
+    hand.view().ui_scale = scale;
+    hand.resize(width, height, 4);
+    hand.changes("shown", [&] { hand.key(ImGuiMod_Shift | ImGuiKey_K); }, [](Session& s) { s.view.show_pins = true; });
+    hand.frames(4);
+    hand.check(hand.exists(pin_panel + "###keep"), "the tab is in front");
+    const float picture = ImGui::FindWindowByName(heatmap_window)->Size.x;
+    hand.check(picture > static_cast<float>(width) / 2, "the picture keeps its room");
+    hand.changes("closed", [&] { hand.click(pin_panel + "###close pins"); }, [](Session& s) { s.view.show_pins = false; });
+  }
 }
 
 CASE(pins, nothing_to_keep) {
