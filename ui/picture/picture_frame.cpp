@@ -110,10 +110,14 @@ bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect)
                        std::max(1, static_cast<int>(std::lround(p.height() * scale.y))));
 }
 
-std::string sampling_text(const CellPicture& picture, const Places& p, const CellRect& rect) {
+double cells_a_pixel(const CellPicture& picture, const Places& p, const CellRect& rect) {
   const double scale = ImGui::GetIO().DisplayFramebufferScale.x, width = p.width() * scale, height = p.height() * scale;
   const double down = (rect.row1 - rect.row0) * picture.per_row / height, across = (rect.col1 - rect.col0) / width;
-  const double under = std::max(1.0, std::ceil(down)) * std::max(1.0, std::ceil(across));
+  return std::max(1.0, std::ceil(down)) * std::max(1.0, std::ceil(across));
+}
+
+std::string sampling_text(const CellPicture& picture, const Places& p, const CellRect& rect) {
+  const double under = cells_a_pixel(picture, p, rect);
   if (under > 1) return fmt::format("each pixel shows the largest |value| of the {:.0f} cells under it", under);
   return "each cell is at least one pixel";
 }

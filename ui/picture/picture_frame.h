@@ -73,6 +73,8 @@ void trace_clicked(Session& session, CellPicture& picture, int row, int tile);
 
 /// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);
+/// Number of cells under a pixel of the screen, at least 1.
+double cells_a_pixel(const CellPicture& picture, const Places& p, const CellRect& rect);
 /// "each pixel shows the largest |value| of the 12 cells under it"
 std::string sampling_text(const CellPicture& picture, const Places& p, const CellRect& rect);
 

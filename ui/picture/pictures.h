@@ -21,6 +21,8 @@ void draw_output(const Frame& frame, const Box& room);
 void draw_pairs(const Frame& frame, const Box& room);
 /// Moves of a's m, or P outside its format, by rows and tiles.
 void draw_rescale_map(const Frame& frame, const Box& room);
+/// Remark on the map's rows and pixels: "96 of 192 rows; a pixel shows a move in any of the 2 cells under it".
+std::string map_remark(const RescaleState& map, const Places& places, const CellRect& rect);
 /// S, P or the error of P of a window of rows and keys.
 void draw_scores(const Frame& frame, const Box& room);
 

@@ -213,11 +213,14 @@ void draw_consumed_tiles(const Places& p, const CellRect& rect, const PanelInput
   draw_consumed(p, rect, tiles.front().tile, tiles[static_cast<std::size_t>(index)].tile + 1);
 }
 
-std::string remark(const RescaleState& m, const Places& p, const CellRect& rect) {
-  return (m.rows < m.n ? fmt::format("{} of {} rows; ", m.rows, m.n) : "") + sampling_text(m, p, rect);
-}
-
 }  // namespace
+
+std::string map_remark(const RescaleState& m, const Places& p, const CellRect& rect) {
+  const double under = cells_a_pixel(m, p, rect);
+  const bool marks = m.show == RescaleShow::moved && under > 1;
+  return (m.rows < m.n ? fmt::format("{} of {} rows; ", m.rows, m.n) : "") +
+         (marks ? fmt::format("a pixel shows a move in any of the {:.0f} cells under it", under) : sampling_text(m, p, rect));
+}
 
 void refresh_map(RescaleState& m, const std::shared_ptr<const Result>& result, const std::shared_ptr<const Clipping>& clipping,
                  RescaleShow show) {
@@ -274,7 +277,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
     draw_colour_bar(p.bars[0], how, m);
     draw_range_lock(view, frame.state, p, how);
   }
-  draw_caption(p, "tile of " + counted(tile_keys(mapped(m).a, key_count(mapped(m).problem)), "key"), remark(m, p, rect));
+  draw_caption(p, "tile of " + counted(tile_keys(mapped(m).a, key_count(mapped(m).problem)), "key"), map_remark(m, p, rect));
   if (!at) return;
   draw_cell_mark(p, rect, row_span(m, row), tile, tile + 1);
   draw_note(p, ImGui::GetIO().MousePos, note(m, frame.input.side.clipping.get(), tile, row));

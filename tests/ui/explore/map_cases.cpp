@@ -279,6 +279,21 @@ CASE(maps, not_emulated) {
     }
 }
 
+/// The map of moves has no values, of which a pixel could show the largest.
+CASE(maps, cells_under_a_pixel) {
+  RescaleState map;
+  map.rows = map.n = 200;
+  map.per_row = 1;
+  Places p;
+  p.max = {100, 100};
+  hand.expect_text(map_remark(map, p, {0, 0, 200, 4}), "a pixel shows a move in any of the 2 cells under it");
+  map.rows = 100;
+  map.show = RescaleShow::amount;
+  hand.expect_text(map_remark(map, p, {0, 0, 200, 4}),
+                   "100 of 200 rows; each pixel shows the largest |value| of the 2 cells under it");
+  hand.expect_text(map_remark(map, p, {0, 0, 100, 4}), "100 of 200 rows; each cell is at least one pixel");
+}
+
 HeadsView found_heads(Hand& hand) { return found_of(hand.stage.panel_input().side.heads, hand.experiment()); }
 
 /// Waits until `found` has every head.
