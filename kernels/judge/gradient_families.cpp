@@ -110,9 +110,20 @@ GradientFamily eager_family(const JudgedGradients& given) {
 }
 
 GradientFamily stored_tiles_family(const JudgedGradients& given) {
+  GradientRounding rounding{.format = given.format, .stored_o = given.stored_o, .stores_tiles = true};
   GradientFamily f{
       {{"its dQ, dK and dV are rounded to " + name(given.format) + " after every tile, as in PyTorch's kernel for CPUs",
-        {.format = given.format, .stored_o = given.stored_o, .stores_tiles = true}}}};
+        rounding}}};
+  if (!given.any_head(has_cap_or_bias)) {  // products of that kernel that a BLAS without bf16 and fp16 rounds
+    const std::string as = "the scores and dP of its backward pass are rounded to " + name(given.format) +
+                           ", and its dQ, dK and dV after every tile, as in PyTorch's kernel for CPUs with a generic BLAS";
+    rounding.stores_dP = true;
+    rounding.stored.scores = given.format;
+    rounding.forward = StoredScores{};
+    f.forms.push_back({as, rounding});
+    rounding.forward->products = given.format;
+    f.forms.push_back({"the q.k of its forward pass, " + as, rounding});
+  }
   GradMethod cpu = backward_pass({P, dS, dq_sum}, 32, std::min(512, key_count(given.problem)), GradExponential::natural);
   cpu.scale_at = ScaleAt::dS;
   f.rivals.push_back({"PyTorch's kernel for CPUs", forward_pass(given, "hw", 512), cpu, false, true});

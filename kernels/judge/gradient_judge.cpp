@@ -55,6 +55,8 @@ void try_given(const GradientGroup& group, GroupJudgement& judged) {
   }
 }
 
+/// Bound of the difference of two rests whose gradients differ only in the order of their sums.
+constexpr double same_rest = 1e-9;
 /// Sum of the logarithms of the errors; among roundings that fit, the smallest sum wins.
 double rest(const std::vector<TensorJudgement>& tensors) {
   double sum = 0;
@@ -76,7 +78,7 @@ GroupJudgement judged_group(const JudgedGradients& given, const Options& options
     std::vector<TensorJudgement> tensors = group.judged_all(group.golden());
     const std::ptrdiff_t wrong = count_wrong(tensors);
     const double left = rest(tensors);
-    if (!is_usual && (wrong > fewest || (wrong == fewest && (wrong > 0 || left >= least)))) return false;
+    if (!is_usual && (wrong > fewest || (wrong == fewest && (wrong > 0 || left >= least - same_rest)))) return false;
     judged.tensors = std::move(tensors);
     judged.as = as;
     judged.family = rivals;

@@ -100,7 +100,8 @@ class SlipCandidates {
 
   /// Adds a slip, and, if kernels may sum delta from P and dP, the same slip of such a kernel.
   void add(const std::string& kind, const std::string& text, Affected affects, const HeadChange& change) {
-    const bool may_sum = group_.rounding().stores_dP && kind != "delta" && kind != "dlse";
+    const bool is_eager = group_.rounding().stores_dP && !group_.rounding().stores_tiles;
+    const bool may_sum = is_eager && kind != "delta" && kind != "dlse";
     for (const bool sums : {false, true})
       if (!sums || may_sum)
         all_.push_back({{kind, text}, affects, [affects, change, sums](const GradientGroup& g, GroupGradients& out) {

@@ -298,7 +298,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
                  .relative = std::vector<double>(n, of_P),
                  .delta_error = std::vector<double>(n),
                  .stored = rounding.stored};
-  const GradientVariant right = right_gradient(problem, r);
+  GradientVariant right = right_gradient(problem, r);
+  right.stored = rounding.forward.value_or(rounding.stored);
   const Scores scores(right);
   parallel_for(0, shape.n, [&](int i) {
     stop.check();

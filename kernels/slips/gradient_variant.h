@@ -42,6 +42,7 @@ struct GradientRounding {
   bool stores_dP = false;                 ///< dP is rounded to `format`, and dS again after its scale
   bool stores_tiles = false;              ///< sums of dQ, dK and dV are rounded to `format` after every tile
   StoredScores stored{};
+  std::optional<StoredScores> forward{};  ///< of the forward pass, which gives L and O; none: `stored`
 };
 
 /// Results of the right forward pass, one per query.

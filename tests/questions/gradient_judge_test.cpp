@@ -189,6 +189,28 @@ TEST(GradientJudge, NoCorrectKernelFails) {
   std::printf("%d correct gradients, %d failed\n", outputs, failed);
 }
 
+/// A kernel whose backward pass alone rounds scores to D, so that P does not sum to 1, and whose delta is from O.
+TEST(GradientJudge, ScoresRoundedInTheBackwardPassAloneAreTold) {
+  for (const Format& f : {bf16, fp16}) {
+    GradientCall call = gradient_call({.shape = AttentionShape::square(96, 64), .size = 2}, causal, f, 3);
+    call.p.scale = 0.3;
+    const GroupJudgement judged = judge_gradients(gradients_of(call, GradientKind::generic_blas));
+    EXPECT_TRUE(judged.rounded()) << said(judged);
+    const std::string of_backward = "the scores and dP of its backward pass are rounded to " + name(f) + ", and ";
+    EXPECT_TRUE(judged.as.starts_with((f == fp16 ? "the q.k of its forward pass, " : "") + of_backward)) << said(judged);
+  }
+}
+
+/// Where both have the same golden, op by op is named before the kernel that also rounds the scores of its backward pass alone.
+TEST(GradientJudge, OpByOpIsNamedFirstWhereTheScaleIsExact) {
+  for (const Format& f : {bf16, fp16})
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const GradientCall call = gradient_call({.shape = AttentionShape::square(96, 64), .size = 2}, causal, f, seed);
+      const GroupJudgement judged = judge_gradients(gradients_of(call, GradientKind::eager));
+      EXPECT_TRUE(judged.as.ends_with(", op by op")) << said(judged);
+    }
+}
+
 /// The formats and masks under which a slip is planted.
 bool is_planted(const PlantedGradient& planted, const Mask& mask, const Format& f) {
   using Needs = PlantedGradient::Needs;

@@ -38,6 +38,7 @@ class PlainHead {
       const PlantedRow r = forward(i);
       p_ = other;
       row(i, r);
+      if (kind == GradientKind::generic_blas && i % 32 == 31) store_sums();
     }
     const float factor =
         kind == GradientKind::memory_efficient ? 1 : static_cast<float>(kind == GradientKind::roots ? root() : scale_of(p_));
@@ -73,17 +74,25 @@ class PlainHead {
     for (int c = 0; c < count; ++c) sum = std::fma(operand(x[c]), operand(y[c]), sum);
     return sum;
   }
-  /// The score, and the soft cap's derivative.
-  float score(int i, int j, bool caps, bool biases, float& derivative) const {
+  /// True for kernels that round the scores and dP of the backward pass.
+  bool rounds_backward() const { return is_eager(kind_) || kind_ == GradientKind::generic_blas; }
+  /// Stores dK and dV in D, as after a tile of queries.
+  void store_sums() {
+    for (double& x : dk) x = to_D(x * scale_of(p_)) / scale_of(p_);
+    for (double& x : dv) x = to_D(x);
+  }
+  /// The score of one of the passes, and the soft cap's derivative.
+  float score(int i, int j, bool backward, bool caps, bool biases, float& derivative) const {
     float s = 0;
     const double *const q = &t_.q[at(i * t_.d)], *const k = &t_.k[at(j * t_.d)];
-    if (kind_ == GradientKind::prescaled && p_.softcap == 0) {
+    if (kind_ == GradientKind::prescaled && backward && p_.softcap == 0) {
       for (int c = 0; c < t_.d; ++c) s = std::fma(operand(q[c]), to_D(k[c] * scale_of(p_) * std::numbers::log2e), s);
       s *= std::numbers::ln2_v<float>;
     } else {
       for (int c = 0; c < t_.d; ++c) s = std::fma(in_products(q[c]), in_products(k[c]), s);
+      if (kind_ == GradientKind::generic_blas && !backward && call_.f == fp16) s = to_D(s);
       if (kind_ != GradientKind::roots) s *= static_cast<float>(scale_of(p_));
-      if (is_eager(kind_)) s = to_D(s);
+      if (is_eager(kind_) || (backward && rounds_backward())) s = to_D(s);
     }
     derivative = 1;
     if (p_.softcap != 0 && caps) {
@@ -102,14 +111,7 @@ class PlainHead {
     std::vector<float> s(at(t_.n_k));
     float unused, m = -std::numeric_limits<float>::infinity(), l = 0;
     for (int j = 0; j < t_.n_k; ++j)
-      if (right_sees(i, j)) {
-        const bool prescaled = kind_ == GradientKind::prescaled;
-        const GradientKind kind = kind_;
-        if (prescaled) kind_ = GradientKind::flash;
-        s[at(j)] = score(i, j, true, true, unused);
-        kind_ = kind;
-        m = std::max(m, s[at(j)]);
-      }
+      if (right_sees(i, j)) m = std::max(m, s[at(j)] = score(i, j, false, true, true, unused));
     PlantedRow r{.head = head_, .row = i, .o = &o[at(i * t_.d_v)], .d_o = &d_o_[at(i * t_.d_v)], .d_v = t_.d_v};
     if (!call_.d_lse.empty()) r.d_lse = call_.d_lse[at(head_)][at(i)];
     if (!std::isfinite(m)) {
@@ -145,10 +147,10 @@ class PlainHead {
     const auto sees = [&](int j) { return mistake_.sees ? mistake_.sees(call_, i, j) : right_sees(i, j); };
     for (int j = 0; j < t_.n_k; ++j) {
       if (!sees(j)) continue;
-      p[at(j)] = std::exp(score(i, j, mistake_.caps, mistake_.biases, f[at(j)]) - lse);
+      p[at(j)] = std::exp(score(i, j, true, mistake_.caps, mistake_.biases, f[at(j)]) - lse);
       if (is_eager(kind_) || kind_ == GradientKind::memory_efficient) p[at(j)] = to_D(p[at(j)]);
       dp[at(j)] = dot(r.d_o, &t_.v[at(j * t_.d_v)], mistake_.dp_columns > 0 ? mistake_.dp_columns : t_.d_v);
-      if (is_eager(kind_)) dp[at(j)] = to_D(dp[at(j)]);
+      if (rounds_backward()) dp[at(j)] = to_D(dp[at(j)]);
       from_p = std::fma(p[at(j)], dp[at(j)], from_p);
     }
     float delta = static_cast<float>(mistake_.delta ? mistake_.delta(r) : r.delta);

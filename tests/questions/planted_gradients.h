@@ -10,8 +10,10 @@
 
 namespace attoscope::planted {
 
-/// Roundings of correct kernels (kernels/backward/README.md and its sources).
-enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, roots, prescaled };
+/// Roundings of correct kernels (kernels/backward/README.md and its sources). generic_blas: PyTorch's kernel for CPUs with a
+/// BLAS without bf16 and fp16, which rounds the scores and dP of the backward pass, and in fp16 the q.k of the forward pass.
+enum class GradientKind { fp32_inside, flash, memory_efficient, flex, eager, roots, prescaled, generic_blas };
+/// The kinds that any problem may have.
 inline constexpr std::array gradient_kinds{GradientKind::fp32_inside, GradientKind::flash, GradientKind::memory_efficient,
                                            GradientKind::flex,        GradientKind::eager, GradientKind::roots,
                                            GradientKind::prescaled};
