@@ -89,6 +89,7 @@ class SlipCandidates {
     masks();
     scores();
     heads();
+    halves();
     tiles();
     if (group_.given().format == fp32) all_.push_back({{"format", "products take TF32, not fp32"}, in_all, take_tf32});
     return std::move(all_);
@@ -149,6 +150,11 @@ class SlipCandidates {
                      }
                      g.sum_heads(out);
                    });
+    const double d = group_.shape().d;
+    for (const auto& [text, scale] : {std::pair{"1", 1.0}, {"1/d", 1 / d}, {"1/sqrt(d)", 1 / std::sqrt(d)}})
+      if (group_.given().any_head([scale = scale](const Problem& p) { return scale_of(p) != scale; }))
+        add("scale", std::string("the backward pass's scale is ") + text, in_all,
+            [scale = scale](const GradientGroup&, GradientVariant& v, int) { v.scale = scale; });
   }
 
   using DeltaOf = std::function<double(const GradientGroup& group, int head, int row)>;
@@ -369,6 +375,17 @@ class SlipCandidates {
                    std::swap(x.heads[at(g)].dq, x.heads[at(h)].dq);
                    std::swap(x.heads[at(g)].dq_error, x.heads[at(h)].dq_error);
                  });
+  }
+
+  /// A halved dK or dV may also be a mean over two heads, which heads() names.
+  void halves() {
+    for (const GradientTensor t : {dq, dk, dv})
+      add_edit("number", std::string(text(t)) + " is halved", bit_of(t), [t](const GradientGroup&, GroupGradients& x) {
+        if (t == dk) multiply(x.dk, x.dk_error, 0.5);
+        if (t == dv) multiply(x.dv, x.dv_error, 0.5);
+        if (t == dq)
+          for (ExactGradients& h : x.heads) multiply(h.dq, h.dq_error, 0.5);
+      });
   }
 
   static void count_in(GradientVariant& v, Affected where, const PairCount& count) {

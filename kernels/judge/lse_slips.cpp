@@ -161,6 +161,16 @@ class LseSlips {
       error[i] *= std::exp(log_l(i));
     }
     try_natural("max", "l is added to the max instead of ln l", with_l, error);
+    for (const bool with_max : {true, false}) {
+      Numbers sums(right_.lse.size());
+      error = right_.error;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        sums[i] = std::exp(with_max ? right_.lse[i] : log_l(i));
+        error[i] *= sums[i];
+      }
+      const char* const what = with_max ? "it is exp(L), the sum of exp(S)" : "it is l, the sum of exp(S - m)";
+      try_numbers("log", std::string("no logarithm is taken: ") + what, sums, error);
+    }
     try_formula("mean", "its sum is divided by the number of keys", [&](std::size_t i) {
       const Keys keys = visible_keys(given_.problem, static_cast<int>(i));
       return right_.lse[i] - std::log(keys.end - keys.first);

@@ -253,6 +253,8 @@ TEST(LseJudge, PlantedSlipsAreNamed) {
       {"max", "left out", {}, [](double L, double m, int) { return L - m; }},
       {"max", "alone", {}, [](double, double m, int) { return m; }},
       {"max", "l is added", {}, [](double L, double m, int) { return m + std::exp(L - m); }},
+      {"log", "it is exp(L)", {}, [](double L, double, int) { return std::exp(L); }},
+      {"log", "it is l,", {}, [](double L, double m, int) { return std::exp(L - m); }},
       {"scale", "not scaled", [](Problem& p) { p.scale = 1; }},
       {"scale", "twice", [](Problem& p) { p.scale = 1.0 / p.d; }},
       {"base", "powers of 2", [](Problem& p) { p.scale = std::numbers::ln2 / std::sqrt(p.d); }},

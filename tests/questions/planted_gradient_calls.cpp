@@ -33,6 +33,7 @@ class PlainHead {
     const Problem right = p_;
     Problem other = right;
     if (mistake.of_head_0 != nullptr) other.*mistake.of_head_0 = call.own[0].*mistake.of_head_0;
+    if (mistake.scale != 0) other.scale = mistake.scale;
     for (int i = 0; i < t_.n; ++i) {
       p_ = right;
       const PlantedRow r = forward(i);

@@ -294,12 +294,18 @@ std::vector<PlantedGradient> padding_slips() {
   };
 }
 
+std::vector<PlantedGradient> factor_slips() {
+  return {{"dV halved", "number: dV is halved$", "dv", always({.dv_factor = 0.5})},
+          {"dK halved", "number: dK is halved$", "dk", always({.dk_factor = 0.5})},
+          {"1/d in the backward pass", "scale: the backward pass's scale is 1/d$", "dq dk dv", always({.scale = 1 / 32.0})}};
+}
+
 }  // namespace
 
 std::vector<PlantedGradient> planted_gradients() {
   std::vector<PlantedGradient> all;
   for (const auto slips : {delta_slips, lse_slips, scale_slips, mask_slips, score_slips, tile_slips, group_slips, number_slips,
-                           written_slips, padding_slips})
+                           written_slips, padding_slips, factor_slips})
     for (PlantedGradient& slip : slips()) all.push_back(std::move(slip));
   return all;
 }

@@ -57,6 +57,7 @@ struct GradientMistake {
   std::function<double(const PlantedRow&)> lse{}, delta{};
   std::function<double(int row, int key)> in_dq{}, in_dk{}, in_dv{};  ///< factor of a pair in the sum
   double dq_factor = 1, dk_factor = 1, dv_factor = 1;
+  double scale = 0;  ///< of the backward pass; 0: the right one
   bool caps = true, cap_derivative = true, biases = true, sinks = true;
   int dp_columns = 0;
   double Problem::* of_head_0 = nullptr;  ///< head 0's number that all heads use in the backward pass
