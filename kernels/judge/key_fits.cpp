@@ -82,10 +82,10 @@ class RunningSums {
   std::vector<const double*> v_;
 };
 
-/// A rule that gives a row's first key, or its end, and its text.
+/// A rule that gives a row's first key, or its end, from the right keys, and its text.
 struct Rule {
   std::string text;
-  std::function<int(int right)> key;
+  std::function<int(const Keys& right)> key;
   Keys wrong{};  ///< wrong keys if all rows have the same; empty: each row has its own
 };
 
@@ -93,15 +93,21 @@ std::string keys_text(int count) { return std::to_string(count) + (count == 1 ? 
 
 std::string left_out(int first, int last) { return run_text("key", first, last, " counts 0 times", " count 0 times"); }
 
-/// Rules that turn `right` into `found`; the identity if both are equal. A mask tensor may narrow the keys of `mask`.
-std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
-  if (found == right) return {{"", [](int x) { return x; }}};
-  const int by = found - right;
-  if ((mask.kind == M::none || mask.kind == M::causal) && right == 0)
-    return {{left_out(0, found - 1), [found](int) { return found; }, {0, found}}};
+/// Rules that turn the first of the `right` keys into `found`; the identity if both are equal. A mask tensor may narrow the
+/// keys of `mask`.
+std::vector<Rule> rules_of_first(const Mask& mask, int found, Keys keys) {
+  const int right = keys.first, by = found - right;
+  if (by == 0) return {{"", [](const Keys& x) { return x.first; }}};
+  if ((mask.kind == M::none || mask.kind == M::causal) && right == 0) {
+    std::vector<Rule> rules{{left_out(0, found - 1), [found](const Keys&) { return found; }, {0, found}}};
+    if (const int width = keys.end - found; mask.kind == M::causal && width > 0)
+      rules.push_back(
+          {"a window of " + keys_text(width) + " where the mask is causal", [width](const Keys& x) { return x.end - width; }});
+    return rules;
+  }
   std::vector<Rule> rules{
       {(by > 0 ? "the first " + keys_text(by) + " of each row hidden" : keys_text(-by) + " more seen before each row's first"),
-       [by](int x) { return x + by; }}};
+       [by](const Keys& x) { return x.first + by; }}};
   if (mask.kind == M::window && mask.window > by) {
     const int width = mask.window - by;
     rules[0].text = "a window of " + keys_text(width) + " instead of " + std::to_string(mask.window) +
@@ -111,26 +117,26 @@ std::vector<Rule> rules_of_first(const Mask& mask, int found, int right) {
     if (right / tile * tile == found)
       rules.push_back({std::string(mask.kind == M::window ? "a window" : "a mask") +
                            " whose first key is rounded down to tiles of " + std::to_string(tile),
-                       [tile](int x) { return x / tile * tile; }});
-  rules.push_back({"each row sees keys from " + std::to_string(found) + " on", [found](int) { return found; }});
+                       [tile](const Keys& x) { return x.first / tile * tile; }});
+  rules.push_back({"each row sees keys from " + std::to_string(found) + " on", [found](const Keys&) { return found; }});
   return rules;
 }
 
 std::vector<Rule> rules_of_end(const Mask& mask, int found, int right, int n_k) {
-  if (found == right) return {{"", [](int x) { return x; }}};
+  if (found == right) return {{"", [](const Keys& x) { return x.end; }}};
   if (mask.kind == M::none && right == n_k)
-    return {{left_out(found, right - 1), [found](int) { return found; }, {found, right}}};
+    return {{left_out(found, right - 1), [found](const Keys&) { return found; }, {found, right}}};
   const int by = found - right;
   std::string text = by > 0 ? "a mask that shows " + keys_text(by) + " more at each row's end"
                             : "a mask that hides the last " + keys_text(-by) + " of each row";
   if (by == 1) text = "a mask shifted by one key: it shows the next one of each row";
   if (by == -1) text = "a mask shifted by one key: it hides the diagonal, each row's last key";
-  std::vector<Rule> rules{{text, [by](int x) { return x + by; }}};
+  std::vector<Rule> rules{{text, [by](const Keys& x) { return x.end + by; }}};
   for (int tile = 16; tile <= 256; tile *= 2)
     if ((right + tile - 1) / tile * tile == found)
       rules.push_back({"a mask whose last key is rounded up to tiles of " + std::to_string(tile),
-                       [tile](int x) { return (x + tile - 1) / tile * tile; }});
-  rules.push_back({"each row sees keys up to " + std::to_string(found - 1), [found](int) { return found; }});
+                       [tile](const Keys& x) { return (x.end + tile - 1) / tile * tile; }});
+  rules.push_back({"each row sees keys up to " + std::to_string(found - 1), [found](const Keys&) { return found; }});
   return rules;
 }
 
@@ -153,15 +159,15 @@ NamedSlip other_runs(const WrongOutput& wrong) {
     const Keys right = wrong.right().keys(row),
                found = RunningSums(wrong, {wrong.head().get()}, row).nearest({0, n_k}, {0, n_k});
     if (right.empty() || found == right) continue;
-    for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right.first))
+    for (const Rule& first : rules_of_first(wrong.problem().mask, found.first, right))
       for (const Rule& end : rules_of_end(wrong.problem().mask, found.end, right.end, n_k)) {
         const std::string text = first.text + (first.text.empty() || end.text.empty() ? "" : ", and ") + end.text;
         if (!tried.insert(text).second) continue;
         MistakenKernel kernel = wrong.right_kernel();
         kernel.softmax.keys = [n_k, right = wrong.right().keys, first = first.key, end = end.key](int i) {
           const Keys keys = right(i);
-          const int last = std::clamp(end(keys.end), 0, n_k);
-          return Keys{std::clamp(first(keys.first), 0, last), last};
+          const int last = std::clamp(end(keys), 0, n_k);
+          return Keys{std::clamp(first(keys), 0, last), last};
         };
         std::vector<Keys> keys{first.wrong, end.wrong};
         std::erase_if(keys, [](const Keys& k) { return k.empty(); });

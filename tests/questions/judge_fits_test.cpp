@@ -113,6 +113,11 @@ TEST_P(JudgeFits, CountsInASingleRow) {
   EXPECT_FALSE(slip) << slip->text;
 }
 
+TEST_P(JudgeFits, AWindowWhereTheMaskIsCausal) {
+  expect(problem(96, 64, causal), {.count = [](int i, int j, bool sees) { return sees && j > i - 32 ? 1.0 : 0.0; }},
+         Slip::Kind::mask, "a window of 32 keys where the mask is causal");
+}
+
 /// Rows of another head between right rows are no run.
 TEST_P(JudgeFits, EveryOtherRowOfAnotherHead) {
   const Problem p = problem(64, 16), other = problem(64, 16, {}, 2);
