@@ -35,6 +35,8 @@ class JudgedCall {
   virtual int columns_of_o() const { return shape().d_v; }
   /// True if Q has eight bits, and one of Q, K, V a scale.
   virtual bool has_scaled_inputs() const { return false; }
+  /// True if one of Q, K, V is multiplied by a scale.
+  virtual bool has_scales() const { return false; }
   /// False if Q's type does not determine D: the files cannot hold bf16, or numbers are multiplied by a scale.
   virtual bool tells_format() const { return false; }
   /// Q of this head, and K and V that its group shares.
@@ -71,6 +73,7 @@ class JudgedFiles : public JudgedCall {
   ElementType type_of_o() const override { return files_->tensor(layer(), 3).tensor.type; }
   int columns_of_o() const override { return layer().o.d; }
   bool has_scaled_inputs() const override;
+  bool has_scales() const override;
   bool tells_format() const override { return files_->tensor(layer(), 0).tensor.tells_format && !has_scales(); }
   std::shared_ptr<const Tensors> inputs(int head) const override;
   std::shared_ptr<const std::vector<double>> output(int head) const override;
@@ -82,8 +85,6 @@ class JudgedFiles : public JudgedCall {
 
  private:
   void check_shapes() const;
-  /// True if one of Q, K, V is multiplied by a scale.
-  bool has_scales() const;
   const CallFiles::Layer& layer() const { return files_->layers().front(); }
   std::string file_of(const std::string& named) const;
   std::string one_file() const;

@@ -254,6 +254,7 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question, const
   KernelClaim claim;
   claim.declared = question.declared;
   claim.scale = files.output_scale(0);
+  claim.scaled_inputs = files.has_scales();
   claim.whole = claim.scale && (files.type_of_o() == ElementType::I8 || files.type_of_o() == ElementType::U8);
   const Format stored_o = stored_format(files.type_of_o());
   const Format narrow_o = fitting_output(files, narrower_than(stored_o), cancelled).value_or(stored_o);

@@ -79,7 +79,8 @@ CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::arr
 std::vector<std::string> lse_derivation(const CallLse& lse) {
   const auto worst = std::ranges::max_element(lse.worst.family, {}, &RivalError::max_abs);
   std::vector<std::string> all{
-      "The golden log-sum-exp is that of the scores in fp64, of Q and K rounded to D, if the verdict names no other rounding."};
+      "The golden log-sum-exp is that of the scores in fp64, of Q and K rounded to D, or times their scales if they have some, "
+      "if the verdict names no other rounding."};
   if (worst != lse.worst.family.end())
     all.push_back(fmt::format("{} kernels were computed on these tensors; the furthest off, {}, has an error of {:.2g}.",
                               lse.worst.family.size(), worst->name, worst->max_abs));

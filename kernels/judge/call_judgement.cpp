@@ -84,7 +84,7 @@ std::shared_ptr<const Result> with_shares(const Result& result, const Matrix& sh
 SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
   const Problem& p = output.problem;
   const Tolerance& t = judged.tolerance;
-  const VariantHead head = variant_head(used_inputs(output));
+  const VariantHead head = variant_head(used_inputs({p, output.values, t.claim}));
   const SoftmaxVariant right = right_softmax(p);
   SoftmaxVariant scaled = right, shorter = right;
   scaled.scale *= 1 + small_change;

@@ -127,7 +127,7 @@ class Judge {
   Judge(const JudgedOutput& output, const Tolerance& tolerance, const Options& options)
       : output_(output), p_(output.problem), tolerance_(tolerance), o_(*output.values), stop_(options) {}
 
-  /// Sets all but the tolerance. `inputs` are Q, K and V rounded to D, as the kernel sees them.
+  /// Sets all but the tolerance. `inputs` are `used_inputs`.
   void judge(const std::shared_ptr<const Tensors>& inputs, Judged& found) const {
     HeadJudgement& h = found.head;
     h.elements = static_cast<std::int64_t>(o_.size());
@@ -231,6 +231,10 @@ Experiment experiment_of(const JudgedOutput& output, const char* policy_name) {
   e.problem = output.problem;
   e.b = with_policy(e.b, policy(policy_name));
   if (output.claim.declared) e.b = *output.claim.declared;
+  if (output.claim.scaled_inputs) {
+    e.b.accumulator = {};  // sums of tensor cores take inputs of one format
+    e.a.precision[Step::input] = e.b.precision[Step::input] = exact;
+  }
   e.loaded = {.file = "o", .type = {}, .n = e.problem.n, .d = value_columns(e.problem), .values = output.values};
   e.loaded.type = output.claim.stored == fp16 ? "F16" : output.claim.stored == bf16 ? "BF16" : "F32";
   e.a.algorithm = Algorithm::loaded;
@@ -258,6 +262,30 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   return other;
 }
 
+/// The output with scaled inputs rounded to D; none if no kernel rounds them so.
+std::optional<JudgedOutput> with_rounded_inputs(JudgedOutput output) {
+  std::shared_ptr<const Tensors> rounded = rounded_after_scales(output.claim, output.problem.input.tensors);
+  if (!rounded) return {};
+  output.problem.input.tensors = std::move(rounded);
+  output.claim.scaled_inputs = false;
+  return output;
+}
+
+/// Judges by the inputs that a kernel sees first, then by scaled inputs rounded to D.
+Judged judged_by_inputs(const JudgedOutput& output, const Options& options) {
+  Judged judged = judged_as_declared_or_not(output, options);
+  if (judged.head.rounded || !judged.head.incomparable.empty()) return judged;
+  const std::optional<JudgedOutput> rounded = with_rounded_inputs(output);
+  if (!rounded) return judged;
+  Options quiet = options;
+  quiet.progress = {};
+  Judged other = judged_as_declared_or_not(*rounded, quiet);
+  if (!other.head.rounded) return judged;
+  const std::string more = other.head.as.empty() ? "" : ", and if " + other.head.as;
+  other.head.as = "its Q, K, V are rounded to " + name(output.claim.format) + more;
+  return other;
+}
+
 /// Same heads, but reads each only once.
 OtherHeads read_once(OtherHeads heads) {
   if (heads.read) heads.read = once_each<std::shared_ptr<const Tensors>>(heads.read);
@@ -266,11 +294,11 @@ OtherHeads read_once(OtherHeads heads) {
 
 /// The output with inputs rounded as the kernel's own loads round them.
 JudgedOutput with_seen_inputs(JudgedOutput output) {
-  output.problem.input.tensors = seen_in(output.claim.format, output.problem.input.tensors);
+  output.problem.input.tensors = seen_by(output.claim, output.problem.input.tensors);
   return output;
 }
 
-/// Calls `fitted_slip` with the inputs of `result`: rounded as the kernel sees them, and without NaN of keys that a mask tensor
+/// Calls `fitted_slip` with the inputs of `result`: as the kernel sees them, and without NaN of keys that a mask tensor
 /// drops from all queries.
 std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& judged, const Result& result,
                                    const OtherHeads& heads, const Options& options, int& fit) {
@@ -315,7 +343,7 @@ HeadJudgement held_to(const Tolerance& tolerance, const std::vector<double>& val
 }
 
 Judged judge(const JudgedOutput& output, const Options& options) {
-  return on_threads(options.threads, [&] { return judged_as_declared_or_not(output, options); });
+  return on_threads(options.threads, [&] { return judged_by_inputs(output, options); });
 }
 
 double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedRow& expected, const Options& options) {
@@ -362,7 +390,17 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   const bool same_place = is_guess && fitted && fitted->kind == Slip::Kind::place && !fitted->output;
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it also names the tile
   if (!fitted) {
-    if (output.claim.declared || is_guess) return search;
+    if (is_guess) return search;
+    if (const std::optional<JudgedOutput> rounded = with_rounded_inputs(output)) {
+      KnownName of_rounded;
+      SlipSearch other = slips_of(*rounded, judge(*rounded, options), heads, options, of_rounded);
+      if (names_kernel(other)) {
+        known = of_rounded;
+        known.rounds_inputs = true;
+        return other;
+      }
+    }
+    if (output.claim.declared) return search;
     constexpr const char* eager = "base_eager";  // for a kernel that rounds its scores
     SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
     if (!names_kernel(other)) return search;
@@ -383,6 +421,10 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
 std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
                                    const Options& options, const KnownName& known) {
   if (known.text.empty() || !judged.head.incomparable.empty()) return {};
+  if (known.rounds_inputs) {
+    const JudgedOutput rounded = with_rounded_inputs(output).value_or(output);
+    return confirmed_slip(rounded, judge(rounded, options), heads, options, {known.text, known.fit, known.policy});
+  }
   if (std::optional<Slip> own = zeros_without_keys(output, judged)) return own;
   if (output.problem.empty_rows == EmptyRule::nan) {
     const HeadWithZeros head(output, judged);

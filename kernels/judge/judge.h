@@ -63,7 +63,7 @@ double ratio_to(const JudgedOutput& output, const Judged& judged, const RoundedR
 /// infinite if only one of the values is finite.
 double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, int row, const RoundedRow& expected);
 
-/// Q, K and V as correct kernels use them: rounded to D and `without_unseen`.
+/// Q, K and V as correct kernels use them: `seen_by` them and `without_unseen`.
 std::shared_ptr<const Tensors> used_inputs(const JudgedOutput& output);
 
 /// The slip that explains a wrong output best, if any, and others ordered by what they leave of its error: from `find_slips`,
@@ -76,6 +76,7 @@ struct KnownName {
   std::string text;
   int fit = -1;
   const char* policy = "base_hw";
+  bool rounds_inputs = false;  ///< found for scaled Q, K and V rounded to D
 };
 /// Same; sets `known` to how the name was found, with an empty text if none was.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,
@@ -92,7 +93,8 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
 bool error_has_sign(const JudgedOutput& output, const Judged& judged);
 
 /// The slip that a NaN or an infinity of hidden keys reaches rows that do not see them (by 0 * NaN of V or by NaN - inf of the
-/// scores), or that rows lose one that they see; none if any other element is wrong. `output` holds Q, K and V rounded to D.
+/// scores), or that rows lose one that they see; none if any other element is wrong. `output` holds Q, K and V as the kernel
+/// sees them.
 std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged);
 
 /// The slip that rows without keys hold zeros but the problem wants NaN; none if anything else is wrong.

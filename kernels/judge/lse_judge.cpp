@@ -23,6 +23,8 @@ struct LseForm {
   std::vector<Rival> rivals;
 };
 
+std::string rounded_text(const KernelClaim& claim) { return "its Q, K are rounded to " + name(claim.format); }
+
 class LseJudge {
  public:
   LseJudge(const JudgedLse& given, const Options& options) : given_(given), claim_(given.claim), stop_(options) {}
@@ -45,7 +47,7 @@ class LseJudge {
   LseForm form_of(std::string as, const Problem& problem, std::shared_ptr<const Tensors> inputs) const {
     return {std::move(as), problem, inputs, lse_rows(problem, *inputs, claim_.format, stop_), rivals_of(claim_, problem)};
   }
-  LseForm usual_form() const { return form_of("", given_.problem, seen_in(claim_.format, given_.problem.input.tensors)); }
+  LseForm usual_form() const { return form_of("", given_.problem, seen_by(claim_, given_.problem.input.tensors)); }
 
   /// Forms that do not round Q and K to D, that round before the exponential, or that sum rounded P.
   std::vector<LseForm> other_forms(const LseForm& usual) const {
@@ -53,6 +55,8 @@ class LseJudge {
     const std::string d = name(claim_.format);
     if (const std::shared_ptr<const Tensors>& given = given_.problem.input.tensors; given != usual.inputs)
       all.push_back(form_of("its Q, K are used as they are, not rounded to " + d, given_.problem, given));
+    if (std::shared_ptr<const Tensors> rounded = rounded_after_scales(claim_, given_.problem.input.tensors))
+      all.push_back(form_of(rounded_text(claim_), given_.problem, std::move(rounded)));
     if (significand_bits(claim_.format) > 16) return all;
     const std::vector<double> spread = spread_of(usual);
     const double unit = epsilon(claim_.format) / 2;
@@ -217,8 +221,26 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   return found;
 }
 
+std::optional<JudgedLse> with_rounded_inputs(JudgedLse given) {
+  std::shared_ptr<const Tensors> rounded = rounded_after_scales(given.claim, given.problem.input.tensors);
+  if (!rounded) return {};
+  given.problem.input.tensors = std::move(rounded);
+  given.claim.scaled_inputs = false;
+  return given;
+}
+
 std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options) {
-  return LseJudge(given, options).judgements();
+  std::array<LseJudgement, 2> found = LseJudge(given, options).judgements();
+  if (found[0].rounded || found[1].rounded) return found;
+  const std::optional<JudgedLse> rounded = with_rounded_inputs(given);
+  if (!rounded) return found;
+  std::array<LseJudgement, 2> others = LseJudge(*rounded, options).judgements();
+  for (std::size_t b = 0; b < found.size(); ++b) {
+    if (!others[b].rounded) continue;
+    others[b].as = rounded_text(given.claim) + (others[b].as.empty() ? "" : ", and if " + others[b].as);
+    found[b] = std::move(others[b]);
+  }
+  return found;
 }
 
 }  // namespace attoscope

@@ -51,6 +51,9 @@ struct LseJudgement {
   std::vector<RivalError> family{};  ///< largest errors of the rivals, natural logarithm
 };
 
+/// The log-sum-exp of a kernel that rounds scaled inputs to D; none if no kernel rounds them so.
+std::optional<JudgedLse> with_rounded_inputs(JudgedLse given);
+
 /// Judgements in both bases, natural first. Accepts -infinity and +infinity for queries without keys. Throws Stopped when
 /// cancelled.
 std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options = {});

@@ -246,7 +246,7 @@ class LseSlips {
   LseBase base_;
   const LseJudgement& judged_;
   StopToken stop_;
-  std::shared_ptr<const Tensors> inputs_ = seen_in(given_.claim.format, given_.problem.input.tensors);
+  std::shared_ptr<const Tensors> inputs_ = seen_by(given_.claim, given_.problem.input.tensors);
   LseRows right_ = lse_rows(given_.problem, *inputs_, given_.claim.format, stop_);
   double best_ratio_ = infinity;
   std::optional<LseSlip> best_{};
@@ -255,7 +255,10 @@ class LseSlips {
 }  // namespace
 
 std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options) {
-  return LseSlips(given, base, judged, options).best();
+  std::optional<LseSlip> slip = LseSlips(given, base, judged, options).best();
+  if (slip) return slip;
+  const std::optional<JudgedLse> rounded = with_rounded_inputs(given);
+  return rounded ? LseSlips(*rounded, base, judged, options).best() : slip;
 }
 
 }  // namespace attoscope

@@ -8,6 +8,7 @@
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/margins.h"
 #include "kernels/parallel/parallel.h"
+#include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
@@ -278,6 +279,16 @@ double Tolerance::spacing(int i, int c, double x) const {
 double Tolerance::expected(int i, int c) const {
   const double of_P = at_first_sight[at(i)] * weight(i, c), of_O = spacing(i, c, golden(i, c));
   return std::sqrt(of_P * of_P + of_O * of_O / 12) + 1e-300;
+}
+
+std::shared_ptr<const Tensors> seen_by(const KernelClaim& claim, const std::shared_ptr<const Tensors>& tensors) {
+  return claim.scaled_inputs ? tensors : seen_in(claim.format, tensors);
+}
+
+std::shared_ptr<const Tensors> rounded_after_scales(const KernelClaim& claim, const std::shared_ptr<const Tensors>& tensors) {
+  if (!claim.scaled_inputs || significand_bits(claim.format) + claim.format.exponent_bits <= 8) return nullptr;
+  std::shared_ptr<const Tensors> rounded = seen_in(claim.format, tensors);
+  return rounded == tensors ? nullptr : rounded;
 }
 
 std::shared_ptr<const Tensors> without_unseen(const std::shared_ptr<const Tensors>& tensors) {

@@ -28,6 +28,7 @@ struct KernelClaim {
   std::optional<Method> declared{};                    ///< its declared roundings; none: as kernels with an fp32 softmax
   bool whole = false;                                  ///< its output is rounded to whole numbers instead of `stored`
   std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
+  bool scaled_inputs = false;  ///< Q, K or V has a scale: their numbers are of no format, and are used as they are
 };
 
 /// True if no number of Q, K and V is NaN or infinite.
@@ -54,7 +55,7 @@ void add_family(std::vector<RivalError>& all, const std::vector<RivalError>& mor
 
 /// Tolerance of each element of the output, n x d_v.
 struct Tolerance {
-  Matrix golden;                       ///< on inputs rounded to D
+  Matrix golden;                       ///< on inputs `seen_by` the kernel
   Matrix weight;                       ///< w
   std::vector<double> factor;          ///< [row]: 2 kappa
   std::vector<double> at_first_sight;  ///< [row]: expected relative error of P
@@ -80,6 +81,13 @@ struct Tolerance {
 
 /// The value that nine of ten bounds do not exceed; 1 if there are no bounds.
 double usual_of(std::vector<double> bounds);
+
+/// The tensors as the kernel sees them: rounded to D, but as they are if one has a scale.
+std::shared_ptr<const Tensors> seen_by(const KernelClaim& claim, const std::shared_ptr<const Tensors>& tensors);
+
+/// Scaled tensors rounded to D, as some kernels use them. Null if none has a scale, if D holds their numbers, or if D has eight
+/// bits: numbers stored in eight bits are not rounded to eight bits again.
+std::shared_ptr<const Tensors> rounded_after_scales(const KernelClaim& claim, const std::shared_ptr<const Tensors>& tensors);
 
 /// The tensors with zeros in place of NaN and infinities in keys that a mask tensor drops from all queries, and in queries from
 /// which it drops all keys; the same pointer if there are none.

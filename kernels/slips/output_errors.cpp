@@ -62,6 +62,7 @@ void OutputErrors::check() const {
 void OutputErrors::find_envelope() {
   Experiment e = e_;
   e.b = policy("base_hw").method();
+  e.b.precision[Step::input] = e_.b.precision[Step::input];
   const std::string& type = e_.loaded.type;
   if (type == "F16" || type == "BF16" || type == "F32")
     e.b.precision[Step::output] = to_format(type == "F16" ? fp16 : type == "BF16" ? bf16 : fp32);

@@ -2,6 +2,7 @@
 // mistake, and `judge` names it.
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -23,11 +24,13 @@ constexpr int heads = 2, n = 64, d = 16, count = heads * n * d;
 /// Two heads: Q in bf16, K in int8 with a scale per token, V in int8 with a scale per head.
 class Stored {
  public:
-  Stored() {
+  /// Q is multiplied by `of_q`: larger scores show more of the inputs' rounding.
+  explicit Stored(float of_q = 1) {
     std::mt19937 dice(3);
     std::normal_distribution<float> draw;
     const auto eighth = [&] { return static_cast<std::int8_t>(std::clamp(40 * draw(dice), -127.0F, 127.0F)); };
-    for (int i = 0; i < count; ++i) q_.push_back(round(bf16, draw(dice))), k_.push_back(eighth()), v_.push_back(eighth());
+    for (int i = 0; i < count; ++i)
+      q_.push_back(round(bf16, of_q * draw(dice))), k_.push_back(eighth()), v_.push_back(eighth());
     for (int i = 0; i < heads * n; ++i) of_k.push_back(0.01F + 0.004F * static_cast<float>(i % 11));
     of_v = {0.03F, 0.05F};
     const std::string shape = "[2,64,16]";
@@ -57,23 +60,53 @@ class Stored {
       const std::vector<double> one = last_numbers<double>(scratch_ / "out/a.npy", n * d);
       o.insert(o.end(), one.begin(), one.end());
     }
-    const std::string output = scratch_.write("o.npy", npy_of("(2, 64, 16)", o));
-    return json::parse(attoscope({"judge", "--input", file_, "--o", output, "--format", "bf16", "--json", "-"}).out);
+    return verdict_on(o);
+  }
+
+  /// The verdict on `times` the exact attention of the products, which are rounded to bf16 first if `rounds`.
+  json verdict_on_exact(double times, bool rounds) const {
+    std::vector<double> o;
+    for (int head = 0; head < heads; ++head)
+      for (int i = 0; i < n; ++i) add_exact_row(head, i, rounds, times, o);
+    return verdict_on(o);
   }
 
   std::vector<float> of_k, of_v;
   double k_scale(int head, int token) const { return of_k[at(head * n + token)]; }
 
  private:
+  json verdict_on(const std::vector<double>& o) const {
+    const std::string output = scratch_.write("o.npy", npy_of("(2, 64, 16)", o));
+    return json::parse(attoscope({"judge", "--input", file_, "--o", output, "--format", "bf16", "--json", "-"}).out);
+  }
+
+  void add_exact_row(int head, int row, bool rounds, double times, std::vector<double>& o) const {
+    const auto loaded = [&](double x) { return rounds ? round(bf16, x) : x; };
+    std::vector<double> sum(at(d));
+    double l = 0;
+    for (int j = 0; j < n; ++j) {
+      double s = 0;
+      for (int c = 0; c < d; ++c)
+        s += q_[at((head * n + row) * d + c)] * loaded(k_[at((head * n + j) * d + c)] * k_scale(head, j));
+      const double e = std::exp(s / std::sqrt(d));
+      l += e;
+      for (int c = 0; c < d; ++c)
+        sum[at(c)] += e * loaded(v_[at((head * n + j) * d + c)] * static_cast<double>(of_v[at(head)]));
+    }
+    for (const double x : sum) o.push_back(round(bf16, times * x / l));
+  }
+
   TemporaryDirectory scratch_;
   std::string file_;
   std::vector<double> q_;
   std::vector<std::int8_t> k_, v_;
 };
 
+std::string conclusion_of(const json& verdict) { return verdict["sentences"][0]; }
+
 void expect_named(const json& verdict, const std::string& words) {
   EXPECT_EQ(verdict["verdict"], "wrong");
-  EXPECT_THAT(verdict["sentences"][0].get<std::string>(), HasSubstr(words));
+  EXPECT_THAT(conclusion_of(verdict), HasSubstr(words));
 }
 
 TEST(WrongScales, AreNamed) {
@@ -92,6 +125,15 @@ TEST(WrongScales, AreNamed) {
   expect_named(x.verdict([&](int head, int token) { return x.of_k[at(token * heads + head)]; }, v),
                "the scale of K read as if its heads and tokens stood the other way round");
   expect_named(x.verdict(v, k), "the scales of K and V exchanged");
+}
+
+/// bf16 does not hold the products: a kernel may use them as they are, or rounded.
+TEST(WrongScales, GoldenIsAttentionOfTheProducts) {
+  const Stored x(3);
+  const std::string right = "Rounded: every element is what a correct bf16 kernel can give on these tensors";
+  EXPECT_EQ(conclusion_of(x.verdict_on_exact(1, false)), right + ".");
+  EXPECT_EQ(conclusion_of(x.verdict_on_exact(1, true)), right + ", if its Q, K, V are rounded to bf16.");
+  for (const bool rounds : {false, true}) expect_named(x.verdict_on_exact(1.07, rounds), "the output is 1.07 times golden");
 }
 
 }  // namespace

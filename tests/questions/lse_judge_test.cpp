@@ -231,6 +231,13 @@ TEST(LseJudge, ScaledTensorsMayBeUsedAsTheyAre) {
   }
   const LseJudgement of_rounded = judge_lse(given_lse(p, bf16, plain_lse(seen(rounded), bf16, {})))[0];
   EXPECT_TRUE(of_rounded.rounded && of_rounded.as.empty()) << words(of_rounded);
+  for (const bool rounds : {false, true}) {
+    JudgedLse beside_scales = given_lse(p, bf16, plain_lse(seen(rounds ? rounded : p), bf16, {}));
+    beside_scales.claim.scaled_inputs = true;
+    const LseJudgement judged = judge_lse(beside_scales)[0];
+    EXPECT_TRUE(judged.rounded) << words(judged);
+    EXPECT_EQ(judged.as, rounds ? "its Q, K are rounded to bf16" : "");
+  }
   EXPECT_FALSE(judge_lse(given_lse(p, bf16, plain_lse(seen(unscaled), bf16, {})))[0].rounded) << "without the scale";
   Values wrong = plain_lse(seen(p), bf16, {});
   wrong[30] += 0.1;
