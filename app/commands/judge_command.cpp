@@ -75,7 +75,8 @@ JudgeQuestion question_of(const JudgeArguments& x, const JudgedFiles& files) {
   e.problem = with_shape(e.problem, files.shape());
   set_methods(e, x, true);
   if (e.a.scaling.any())
-    refuse("--like", x.like.value_or(""), "a kernel that stores nothing with scales: judge has no rivals of those that do");
+    refuse("--like", x.like.value_or(""),
+           "a kernel that stores nothing with scales, of FP8 kernels fa3_fp8_h100: judge has no rivals of those that do");
   if (x.like || x.find("policy") != nullptr) {
     question.declared = e.a;
     const std::string* const policy = x.find("policy");

@@ -152,11 +152,13 @@ std::string advice(const CallJudgement& call, const std::string& accepting) {
                                                                               : "");
   if (worst.slip && worst.slip->kind == Slip::Kind::place && worst.slip->ratio == 0)
     return "Nothing else is wrong: look for it in the kernel.";
-  if (worst.slip)
+  if (worst.slip) {
+    const std::string option = worst.slip->mask ? "--mask " + mask_text(*worst.slip->mask) : accepting;
     return fmt::format(
         "With that mistake made on purpose, the exact output is as near to yours as rounding allows ({} the limit): look for "
         "it in the kernel.{}",
-        times(worst.slip->ratio), worst.slip->mask ? " If it is meant: --mask " + mask_text(*worst.slip->mask) + "." : "");
+        times(worst.slip->ratio), option.empty() ? "" : " If it is meant: " + option + ".");
+  }
   if (!accepting.empty())
     return "Its errors have no sign, and a kernel that rounds more would be as far off. If yours is meant to, say so by " +
            accepting + "; that hides mistakes of this size.";

@@ -30,6 +30,8 @@ class JudgedCall {
   virtual std::vector<int> sequences_without_keys() const { return {}; }
   /// The element type of Q; F64 if Q has eight bits and Q, K or V has a scale: the scaled numbers belong to no type.
   virtual ElementType type_of_q() const { return ElementType::F64; }
+  /// The element type of V as it is stored, with a scale or without.
+  virtual ElementType type_of_v() const { return ElementType::F64; }
   virtual ElementType type_of_o() const = 0;
   /// Columns of O in its file, of which the first are V's.
   virtual int columns_of_o() const { return shape().d_v; }
@@ -70,6 +72,7 @@ class JudgedFiles : public JudgedCall {
   /// The order of Q's dimensions.
   HeadOrder order() const { return layer().q.order; }
   ElementType type_of_q() const override;
+  ElementType type_of_v() const override { return files_->tensor(layer(), 2).tensor.type; }
   ElementType type_of_o() const override { return files_->tensor(layer(), 3).tensor.type; }
   int columns_of_o() const override { return layer().o.d; }
   bool has_scaled_inputs() const override;

@@ -89,18 +89,29 @@ void take_rule_of_mask(Problem& p) {
   p.mask = *rule;
 }
 
-/// The option of a D or policy, at most two steps coarser than the one in use, under which the output would be rounded; "":
-/// there is none, or the errors have a sign, which shows a mistake.
-std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, const Options& options) {
+/// The format of eight bits that V is stored in, to which a kernel may round P; none if D is it, or V is in no such format.
+std::optional<Format> format_of_eight_bits(const JudgedCall& files, const Format& d) {
+  const Format f = stored_format(files.type_of_v());
+  return significand_bits(f) + f.exponent_bits <= 8 && f != d ? std::optional(f) : std::nullopt;
+}
+
+/// The option of a D or, unless the output `has_name`, of a policy, at most two steps coarser than the one in use, or of `of_V`,
+/// the format of eight bits that V is stored in, under which the output would be rounded; "": there is none, or the errors have
+/// a sign, which shows a mistake.
+std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, const std::optional<Format>& of_V,
+                                bool has_name, const Options& options) {
   if (output.claim.declared || error_has_sign(output, judged)) return "";
   const auto accepts = [&](const auto& change) {
     JudgedOutput other = output;
     change(other.claim);
     return judge(other, options).head.rounded;
   };
-  if (is_wide(output.claim.format))
-    for (const Format& coarser : {tf32, bf16})
-      if (accepts([&](KernelClaim& claim) { claim.format = coarser; })) return "--format " + name(coarser);
+  std::vector<Format> coarser;
+  if (is_wide(output.claim.format)) coarser = {tf32, bf16};
+  if (of_V) coarser.push_back(*of_V);
+  for (const Format& f : coarser)
+    if (accepts([&](KernelClaim& claim) { claim.format = f; })) return "--format " + name(f);
+  if (has_name) return "";
   for (const char* name : {"tile", "eager"})
     if (accepts([&](KernelClaim& claim) { claim.declared = with_policy(Method{}, policy(name)); }))
       return std::string("--policy ") + name;
@@ -181,14 +192,18 @@ class NameSearch {
   const JudgeQuestion& question_;
 };
 
-/// Searches slips in the worst heads. Returns the option that would accept the worst head if no slip explains it.
+/// Searches slips in the worst heads. Returns the option that would accept the worst head if no slip explains it, or if that is
+/// a rounding that may be meant.
 std::string explain(CallJudgement& call, const JudgedCall& files, const JudgeQuestion& question, const Options& options) {
   std::vector<std::size_t> rows = wrong_rows(call);
   if (rows.empty() || (call.also && call.also->rounded)) return "";
   rows.resize(std::min(rows.size(), most_searched));
   NameSearch(call, files, question).search(rows, options);
-  if (call.worst_row().slip) return "";
-  return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, options);
+  const std::optional<Slip>& slip = call.worst_row().slip;
+  const std::optional<Format> of_V = format_of_eight_bits(files, call.claim.format);
+  if (slip && (slip->kind != Slip::Kind::rounding || !of_V)) return "";
+  return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, of_V,
+                             slip.has_value(), options);
 }
 
 /// Sets the results that need all heads judged.

@@ -367,8 +367,8 @@ TEST_F(JudgeCommand, RefusesWhatDoesNotFitInASentence) {
   EXPECT_THAT(with("--o", "o.txt").err,
               HasSubstr("--o 'o.txt' is not understood, expected FILE.npy, FILE.safetensors, FILE.pt, "));
   EXPECT_THAT(with("--mask", "diagonal").err, HasSubstr("diagonal"));
-  EXPECT_THAT(attoscope(call.command({"--like", "sage2"})).err,
-              HasSubstr("--like is 'sage2', expected a kernel that stores nothing with scales"));
+  EXPECT_THAT(attoscope(call.command({"--like", "fa3_fp8"})).err,
+              HasSubstr("--like is 'fa3_fp8', expected a kernel that stores nothing with scales, of FP8 kernels fa3_fp8_h100"));
   EXPECT_EQ(with("--mask", "diagonal").code, 2);
   EXPECT_EQ(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).code, 2);
   EXPECT_THAT(attoscope({"judge", "--q", call.file("q"), "--o", call.file("a")}).err, HasSubstr("--k is missing"));
