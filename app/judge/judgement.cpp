@@ -61,19 +61,20 @@ struct FoundFormat {
 
 /// D if the question names none, as `claim_of` describes.
 FoundFormat format_of_call(const JudgedCall& files, const Format& of_o, const Cancelled& cancelled) {
-  const bool doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
-                                 significand_bits(of_o) <= significand_bits(fp32) && fitting_inputs(files, {fp32}, cancelled);
+  const bool is_scaled = files.has_scaled_inputs(),
+             doubles_hold_fp32 = files.type_of_q() == ElementType::F64 && !files.tells_format() &&
+                                 significand_bits(of_o) <= significand_bits(fp32) &&
+                                 (is_scaled || fitting_inputs(files, {fp32}, cancelled));  // products with scales fit no format
   const Format stored = doubles_hold_fp32 ? fp32 : stored_format(files.type_of_q());
   const Format narrow = fitting_inputs(files, narrower_than(stored), cancelled).value_or(stored);
   const Format o = files.tells_format() ? stored_format(files.type_of_o()) : of_o;
   const bool has_scale = files.output_scale(0) != nullptr, is_widened = !files.tells_format() && narrow != stored,
              o_fits = is_widened && (of_o == narrow || (of_o == fp16 && fitting_output(files, {narrow}, cancelled)));
-  if (is_wide(stored) && !is_wide(o) && !has_scale && (!is_widened || (!o_fits && !files.has_scaled_inputs())))
-    return {o, "since O is in it"};
+  if (is_wide(stored) && !is_wide(o) && !has_scale && (!is_widened || (!o_fits && !is_scaled))) return {o, "since O is in it"};
+  if (narrow == stored && is_scaled) return {stored, has_scale ? "since Q and O have scales" : "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
   if (files.tells_format()) return {stored, "since Q is stored in it", narrow};
-  if (files.has_scaled_inputs() || narrow == fp32 || o_fits || has_scale)
-    return {narrow, "since all numbers of Q, K and V fit it"};
+  if (is_scaled || narrow == fp32 || o_fits || has_scale) return {narrow, "since all numbers of Q, K and V fit it"};
   return {stored, "since Q is stored in it and not all numbers of O fit " + name(narrow), narrow};
 }
 
@@ -95,9 +96,9 @@ std::optional<Format> format_of_eight_bits(const JudgedCall& files, const Format
   return significand_bits(f) + f.exponent_bits <= 8 && f != d ? std::optional(f) : std::nullopt;
 }
 
-/// The option of a D or, unless the output `has_name`, of a policy, at most two steps coarser than the one in use, or of `of_V`,
-/// the format of eight bits that V is stored in, under which the output would be rounded; "": there is none, or the errors have
-/// a sign, which shows a mistake.
+/// The option of a D or, unless the output `has_name`, of a policy, at most two steps coarser than the one in use, or of
+/// `of_V`, the format of eight bits that V is stored in, under which the output would be rounded; "": there is none, or the
+/// errors have a sign, which shows a mistake.
 std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, const std::optional<Format>& of_V,
                                 bool has_name, const Options& options) {
   if (output.claim.declared || error_has_sign(output, judged)) return "";

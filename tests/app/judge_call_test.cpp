@@ -58,12 +58,14 @@ class DrawnCall final : public JudgedCall {
 struct ArraysOfNumbers final : JudgedCall {
   std::vector<double> numbers, output_numbers = numbers;
   ElementType type_of_output = ElementType::F32;
-  mutable int reads = 0;  ///< of Q, K and V
+  bool is_scaled = false;  ///< the numbers are products of eight bits and a scale
+  mutable int reads = 0;   ///< of Q, K and V
 
   explicit ArraysOfNumbers(std::vector<double> of_heads) : numbers(std::move(of_heads)) {}
   int heads() const override { return static_cast<int>(numbers.size()); }
   AttentionShape shape() const override { return {1, 1, 1, 1}; }
-  ElementType type_of_q() const override { return ElementType::F32; }
+  ElementType type_of_q() const override { return is_scaled ? ElementType::F64 : ElementType::F32; }
+  bool has_scaled_inputs() const override { return is_scaled; }
   ElementType type_of_o() const override { return type_of_output; }
   std::shared_ptr<const Tensors> inputs(int head) const override {
     ++reads;
@@ -88,6 +90,13 @@ TEST(JudgeCall, FindsItsFormatInAllHeads) {
   EXPECT_EQ(found.claim.format, fp32);
   EXPECT_EQ(found.claim.stored, fp32);
   EXPECT_EQ(found.narrower, bf16);
+  ArraysOfNumbers products({1 + 0x1p-27});
+  products.is_scaled = true;
+  products.output_numbers = {of_fp32};
+  const CallClaim beside_scales = claim_of(products, {});
+  EXPECT_EQ(beside_scales.claim.format, fp32);
+  EXPECT_EQ(beside_scales.claim.stored, fp32);
+  EXPECT_EQ(beside_scales.why_format, "since O is in it");
   ArraysOfNumbers narrow_output({1, of_fp16});
   narrow_output.output_numbers = {1, 1};
   EXPECT_EQ(claim_of(narrow_output, {}).claim.format, bf16);
