@@ -403,6 +403,22 @@ TEST_F(JudgeCommand, JudgesTensorsWithNaN) {
   EXPECT_THAT(nothing.err, HasSubstr("NaN or infinite in every element"));
 }
 
+/// One and a half times the error of a kernel that rounds P: too much for the declared one, whose P is not rounded.
+TEST_F(JudgeCommand, SaysIfAnOutputRoundsOtherwiseThanDeclared) {
+  const std::string folder = scratch_ / "out";
+  succeed({"run", "--n", "128", "--d", "128", "--mask", "causal", "--policy", "hw", "--set", "a.output=exact", "--format",
+           "bf16", "--save", folder});
+  constexpr std::size_t count = 128 * 128;
+  const std::vector<double> golden = last_numbers<double>(folder + "/golden.npy", count);
+  std::vector<double> o = last_numbers<double>(folder + "/a.npy", count);
+  for (std::size_t i = 0; i < count; ++i) o[i] = golden[i] + 1.5 * (o[i] - golden[i]);
+  const json told = json_of({"judge", "--q", folder + "/q.npy", "--k", folder + "/k.npy", "--v", folder + "/v.npy", "--o",
+                             scratch_.write("o.npy", npy_of("(128, 128)", o)), "--format", "bf16", "--mask", "causal",
+                             "--policy", "base_floor"});
+  EXPECT_THAT(told["sentences"][0].get<std::string>(),
+              HasSubstr(", if it rounds as kernels with an fp32 softmax do, not as declared."));
+}
+
 TEST_F(JudgeCommand, ReadsEightBitTensors) {
   const auto file_with = [&](char number) {  // writes O
     std::vector<FileTensor> tensors;
