@@ -176,6 +176,11 @@ void set_type(StoredTensor& t, const std::string& descr) {
       std::ranges::find(types, std::string_view(descr).substr(descr.empty() ? 0 : 1), [](const auto& x) { return x.first; });
   const bool fits =
       type != types.end() && (bytes_of(type->second) == 1 ? order == '|' : order == '<' || order == '>' || order == '=');
+  if (!fits && (descr.ends_with("V1") || descr.ends_with("V2") || descr.ends_with("f1"))) {
+    throw std::runtime_error(refusal_of(t.label, descr,
+                                        "float32, or a .safetensors file of attoscope.save_safetensors, since NumPy does "
+                                        "not keep the type of an array of ml_dtypes (JAX)"));
+  }
   if (!fits)
     throw std::runtime_error(refusal_of(t.label, descr, "f2, f4, f8, i2 to i8 or u2 to u8 after < or >, |i1, |u1 or |b1"));
   t.type = type->second;

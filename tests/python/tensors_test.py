@@ -78,6 +78,12 @@ class Tensors(Case):
             values = numpy.array([[1.0, -2.0]], dtype=getattr(ml_dtypes, name))
             self.assertEqual(tensor_of(values, "q"), (element, (1, 2), values.tobytes()))
 
+    @unittest.skipUnless(numpy, "numpy is not here")
+    def test_arrays_that_lost_the_type_of_ml_dtypes(self):
+        for size in (1, 2):
+            said = self.sentence_of(attoscope.BadTensor, tensor_of, numpy.zeros((1, 2), f"V{size}"), "q")
+            self.assertIn(f"q holds void{8 * size}, expected float32 or a file of save_safetensors", said)
+
     @unittest.skipUnless(torch, "torch is not here")
     def test_tensors_of_torch(self):
         values = torch.arange(12, dtype=torch.bfloat16).reshape(3, 4).T.requires_grad_()

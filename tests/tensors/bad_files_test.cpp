@@ -140,6 +140,13 @@ TEST(BadNpy, OtherTypes) {
     EXPECT_THAT(npy_refusal(npy(npy_header(descr, "(2, 3)"), std::string(24, 0))),
                 AllOf(HasSubstr("descr is '" + std::string(descr) + "'"), HasSubstr("expected f2")));
 }
+TEST(BadNpy, TypesThatNumPyDoesNotKeep) {
+  for (const char* const descr : {"<V2", "|V2", "<V1", "|V1", "<f1"})
+    EXPECT_THAT(
+        npy_refusal(npy(npy_header(descr, "(2, 3)"), std::string(12, 0))),
+        AllOf(HasSubstr("descr is '" + std::string(descr) + "', expected float32, or a .safetensors file of "),
+              HasSubstr("attoscope.save_safetensors, since NumPy does not keep the type of an array of ml_dtypes (JAX)")));
+}
 TEST(BadNpy, BrokenHeaders) {
   for (const char* const header : {"", "{", "{'descr", "{'descr'", "{'descr':", "{'descr': '<f4'", "{'shape': (",
                                    "{'shape': (2", "{'shape': (2,,3)}", "{'fortran_order': Maybe}", "[]", "{} x"})

@@ -56,6 +56,9 @@ def tensor_of(value: Any, name: str) -> Tensor:
 
 def _known(type_name: str, name: str) -> Tuple[str, int]:
     found = ELEMENT_TYPES.get(type_name)
+    if type_name in ("void8", "void16"):
+        raise BadTensor(f"{name} holds {type_name}, expected float32 or a file of save_safetensors, since numpy.save does not keep the type"
+                        " of an array of ml_dtypes (JAX)")
     if found is None:
         raise BadTensor(f"{name} holds {type_name}, expected {_EXPECTED}")
     return found
