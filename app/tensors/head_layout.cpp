@@ -64,18 +64,31 @@ struct Fit {
   bool fits() const { return mismatch.expected.empty(); }
 };
 
-/// If heads are side by side, a tensor with one more dimension than another has a dimension of heads.
-Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes, int d = 0) {
-  const std::size_t least = rank_of(std::ranges::min(qkv, {}, rank_of));
+Fit fit_in(const Call& qkv, const std::array<HeadOrder, 3>& orders, AllowedSizes sizes, int d) {
   Fit fit;
   for (std::size_t i = 0; i < 3; ++i) {
-    const bool apart = order == HeadOrder::side_by_side && rank_of(qkv[i]) > least;
-    HeadReading reading = reading_in(qkv[i], apart ? HeadOrder::tokens_first : order, d);
+    HeadReading reading = reading_in(qkv[i], orders[i], d);
     if (!reading.fault.empty()) return {{}, {i, std::move(reading.fault)}};
     fit.shapes[i] = reading.shape;
   }
   fit.mismatch = mismatch_of(qkv, fit.shapes, sizes);
   return fit;
+}
+
+Fit fit_in(const Call& qkv, HeadOrder order, AllowedSizes sizes) { return fit_in(qkv, {order, order, order}, sizes, 0); }
+
+/// A tensor with one more dimension than another has a dimension of heads, after its tokens or else before them.
+Fit fit_side_by_side(const Call& qkv, AllowedSizes sizes, int d) {
+  const std::size_t least = rank_of(std::ranges::min(qkv, {}, rank_of));
+  const auto with_apart = [&](HeadOrder apart) {
+    std::array<HeadOrder, 3> orders{};
+    for (std::size_t i = 0; i < 3; ++i) orders[i] = rank_of(qkv[i]) > least ? apart : HeadOrder::side_by_side;
+    return fit_in(qkv, orders, sizes, d);
+  };
+  Fit after = with_apart(HeadOrder::tokens_first);
+  if (after.fits()) return after;
+  Fit before = with_apart(HeadOrder::heads_first);
+  return before.fits() ? before : after;
 }
 
 /// d from a tensor with a dimension of heads, if another tensor has heads side by side; else 0.
@@ -95,7 +108,7 @@ std::vector<int> possible_heads(const Call& qkv) {
   std::vector<int> found;
   const auto add = [&](int d) {
     const bool whole = q.back() % static_cast<std::uint64_t>(d) == 0;
-    if (whole && fit_in(qkv, HeadOrder::side_by_side, AllowedSizes::more_keys, d).fits())
+    if (whole && fit_side_by_side(qkv, AllowedSizes::more_keys, d).fits())
       found.push_back(static_cast<int>(q.back() / static_cast<std::uint64_t>(d)));
   };
   for (const int d : {32, 64, 72, 80, 96, 112, 128, 192, 256}) add(d);
@@ -123,18 +136,23 @@ std::string reading_text(const Shapes& s) {
                            " would fit: say which by --layout, or behind the file's name in [ ]");
 }
 
+/// The given number of heads side by side, or that which another tensor shows.
+Fit said_side_by_side(const Call& qkv, int said, const StoredTensor* sibling) {
+  const std::uint64_t width = qkv[0].shape.empty() ? 0 : qkv[0].shape.back();
+  const auto heads = static_cast<std::uint64_t>(said);
+  if (said > 0 && width % heads != 0) refuse_shape(qkv[0], "rows of " + counted(said, "head"));
+  const int d = said > 0 ? static_cast<int>(std::min<std::uint64_t>(width / heads, max_d + 1)) : shown_d(qkv, sibling);
+  if (d == 0)
+    if (const std::vector<int> heads_that_fit = possible_heads(qkv); !heads_that_fit.empty()) ask_heads(qkv, heads_that_fit);
+  for (const AllowedSizes sizes : {AllowedSizes::alike, AllowedSizes::more_keys})
+    if (Fit fit = fit_side_by_side(qkv, sizes, d); fit.fits()) return fit;
+  return fit_side_by_side(qkv, AllowedSizes::any, d);
+}
+
 /// Shapes in the given layout; throws with one sentence if they do not fit.
 Shapes as_said(const Call& qkv, const HeadLayout& said, const StoredTensor* sibling) {
-  int d = 0;
-  if (said.order == HeadOrder::side_by_side) {
-    const std::uint64_t width = qkv[0].shape.empty() ? 0 : qkv[0].shape.back();
-    const auto heads = static_cast<std::uint64_t>(said.heads);
-    if (said.heads > 0 && width % heads != 0) refuse_shape(qkv[0], "rows of " + counted(said.heads, "head"));
-    d = said.heads > 0 ? static_cast<int>(std::min<std::uint64_t>(width / heads, max_d + 1)) : shown_d(qkv, sibling);
-    if (d == 0)
-      if (const std::vector<int> heads_that_fit = possible_heads(qkv); !heads_that_fit.empty()) ask_heads(qkv, heads_that_fit);
-  }
-  const Fit fit = fit_in(qkv, said.order, AllowedSizes::any, d);
+  const Fit fit = said.order == HeadOrder::side_by_side ? said_side_by_side(qkv, said.heads, sibling)
+                                                        : fit_in(qkv, said.order, AllowedSizes::any);
   if (!fit.fits()) refuse_shape(qkv[fit.mismatch.tensor], fit.mismatch.expected);
   return fit.shapes;
 }
@@ -176,7 +194,7 @@ std::optional<Shapes> shapes_found(const Call& qkv, const LayoutHints& hints, Al
     return tokens.shapes;
   }
   if (const int d = shown_d(qkv, hints.sibling); d > 0)
-    if (const Fit fit = fit_in(qkv, HeadOrder::side_by_side, sizes, d); fit.fits()) return fit.shapes;
+    if (const Fit fit = fit_side_by_side(qkv, sizes, d); fit.fits()) return fit.shapes;
   return std::nullopt;
 }
 

@@ -120,6 +120,25 @@ TEST(CallFiles, ASiblingTellsHowManyHeadsStandSideBySide) {
   expect_all_heads(CallFiles(scratch.write("k.safetensors", safetensors(call))), 1);
 }
 
+/// ONNX Runtime's GroupQueryAttention: Q and O have their heads side by side, the cache of K and V heads before tokens.
+TEST(CallFiles, HeadsOfACacheMayComeFirstWhereThoseOfQStandSideBySide) {
+  const TemporaryDirectory scratch;
+  std::vector<FileTensor> call = grouped_call("b n (h d)");
+  call[1] = made("k", 2, 2, "b h n d");
+  call[2] = made("v", 3, 2, "b h n d");
+  const std::string prompt = scratch.write("prompt.safetensors", safetensors(call));
+  expect_all_heads(CallFiles(prompt), 2);
+  expect_all_heads(CallFiles(prompt + "[n (4 d)]"), 2);
+  const std::string step = scratch.write(
+      "step.safetensors", safetensors({counted("q", {1, 1, 128}), counted("k", {1, 2, 41, 32}), counted("v", {1, 2, 41, 32})}));
+  for (const char* const layout : {"", "[n (4 d)]", "[n (h d)]"}) {
+    const CallFiles files(step + layout);
+    ASSERT_EQ(files.heads(), 4) << layout;
+    EXPECT_EQ(files.inputs(3).shape(), (AttentionShape{1, 41, 32, 32})) << layout;
+    EXPECT_EQ(files.inputs(3).k.front(), 41 * 32) << layout;
+  }
+}
+
 TEST(CallFiles, TheIndexOfAnInputIsTheHeadOfQ) {
   const TemporaryDirectory scratch;
   const Input input = loaded(parse_input(scratch.write("x.safetensors", safetensors(grouped_call("n h d"))) + ":3"));
