@@ -74,18 +74,21 @@ std::string spoken(std::string_view name) {
   return text;
 }
 
+std::string option_of(std::size_t part) { return "--" + std::string(part_names[part]); }
+
 /// The tensor of `--q`, `--k`, `--v` or `--o`.
 CallPart open_named(const std::string& spec, std::size_t part) {
-  const TensorRef ref = ref_of_option("--" + std::string(part_names[part]), spec);
+  const TensorRef ref = ref_of_option(option_of(part), spec);
   return part_in_file(ref, usual_names(part), static_cast<int>(part));
 }
 
-bool is_single(const std::string& files) { return holds(FileKind::named, files) && files_in_list(files).size() == 1; }
+bool is_single(const std::string& files) { return names_one_file(files) && !holds(FileKind::one, files); }
 
 /// The tensor of a file with a usual name of this part.
 CallPart usual_tensor(const std::string& path, std::size_t part) {
-  if (!is_single(path)) throw std::runtime_error(path + ": holds no " + std::string(part_names[part]));
-  return part_in_file({path, ""}, usual_names(part), static_cast<int>(part), false);
+  if (!is_single(path))
+    throw std::runtime_error(path + ": holds no " + std::string(part_names[part]) + ", expected one, or " + option_of(part));
+  return part_in_file({path, ""}, usual_names(part), static_cast<int>(part), option_of(part));
 }
 
 /// K and V of `--kv`.

@@ -180,9 +180,9 @@ std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>
   return tensors;
 }
 
-CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, bool or_only) {
+CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, const std::string& option) {
   const TensorSet set = list_file(ref.file), scales = with_scales_of_values(set);
-  const NamedTensor& t = readable(tensor_in(set, ref, usual, or_only));
+  const NamedTensor& t = readable(tensor_in(set, ref, usual, option));
   return {t, tensors_at(scales, ScaleNames(names_of(scales)).of(t.name, part, t.name))};
 }
 

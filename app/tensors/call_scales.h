@@ -63,7 +63,7 @@ std::vector<NamedTensor> tensors_at(const TensorSet& set, const std::vector<int>
 
 /// The tensor of `tensor_in` as part 0 q .. 3 o of a call, with candidates for its scale. Throws std::runtime_error with one
 /// sentence if there is none.
-CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, bool or_only = true);
+CallPart part_in_file(const TensorRef& ref, std::span<const std::string_view> usual, int part, const std::string& option = "");
 
 /// Target of a scale: a part of a call, 0 q .. 3 o, its shape, and the order of dimensions if given.
 struct ScaleTarget {

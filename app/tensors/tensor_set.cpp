@@ -311,7 +311,7 @@ std::string tensor_list(const TensorSet& set) {
 }
 
 const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::span<const std::string_view> usual,
-                             bool or_only) {
+                             const std::string& option) {
   const std::array<std::string_view, 1> asked{ref.tensor};
   const bool named = !ref.tensor.empty();
   std::string wanted;
@@ -319,10 +319,11 @@ const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::sp
     if (const auto t = std::ranges::find(set.tensors, name, &NamedTensor::name); t != set.tensors.end()) return *t;
     wanted += (wanted.empty() ? " " : ", ") + in_quotes(name);
   }
-  if (!named && or_only && set.tensors.size() == 1) return set.tensors.front();
+  if (!named && option.empty() && set.tensors.size() == 1) return set.tensors.front();
   check_nameless(set);
   throw std::runtime_error(ref.file + (wanted.empty() ? ": names no single tensor" : ": has no tensor" + wanted) + ", only " +
-                           tensor_list(set));
+                           tensor_list(set) +
+                           (option.empty() ? "" : "; " + option + " " + in_quotes(ref.file + ":NAME") + " names one"));
 }
 
 NamedTensor open_tensor(const TensorRef& ref, std::span<const std::string_view> usual) {

@@ -80,9 +80,10 @@ void check_nameless(const TensorSet& set);
 std::string tensor_list(const TensorSet& set);
 
 /// Finds the tensor of FILE or FILE:TENSOR in `set`, the tensors of FILE. Without TENSOR: the first with one of the `usual`
-/// names or, if `or_only`, the only tensor. It may have a refusal. Throws std::runtime_error that lists the tensors.
+/// names or, if `option` is empty, the only tensor. It may have a refusal. Throws std::runtime_error that lists the tensors and
+/// says how `option` names one.
 const NamedTensor& tensor_in(const TensorSet& set, const TensorRef& ref, std::span<const std::string_view> usual = {},
-                             bool or_only = true);
+                             const std::string& option = "");
 /// Opens the file of `ref` and returns its `tensor_in`.
 NamedTensor open_tensor(const TensorRef& ref, std::span<const std::string_view> usual = {});
 /// Parses the value of an option, FILE or FILE:TENSOR. Throws std::runtime_error with one sentence if FILE is no tensor file.

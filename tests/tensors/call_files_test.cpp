@@ -341,6 +341,24 @@ TEST(CallFiles, Archives) {
   EXPECT_EQ(*read_kernel_output(file + ":2", {.n = n, .d = d}).values, expected_head(4, 0, 2));
 }
 
+/// ONNX's operator Attention calls its output Y.
+TEST(CallFiles, TensorsWithoutAUsualNameAreNamedByTheirOption) {
+  const TemporaryDirectory scratch;
+  std::vector<FileTensor> call = grouped_call("n h d");
+  call[3].name = "Y";
+  std::vector<ZipMember> members;
+  for (const FileTensor& t : call) members.push_back({t.name + ".npy", npy_file(t)});
+  const std::string file = scratch.write("x.npz", zip_bytes(members));
+  CallSources sources;
+  sources.input = file;
+  const auto refused = [&] { return sentence_of([&] { const CallFiles files(sources); }); };
+  EXPECT_THAT(refused(), EndsWith("x.npz: has no tensor 'o', 'O', 'out', 'output', 'attn_out', 'attn_output', "
+                                  "'attention_output', 'context', only 'q', 'k', 'v', 'Y'; --o '" +
+                                  file + ":NAME' names one"));
+  sources.o = file + ":Y";
+  expect_all_heads(CallFiles(sources), 1);
+}
+
 TEST(CallFiles, DamagedArchivesAreRefused) {
   const TemporaryDirectory scratch;
   EXPECT_THAT(refusal_of(scratch.write("x.npz", "no archive")), HasSubstr("x.npz: is no zip archive"));

@@ -157,7 +157,7 @@ TEST(BadTorchFile, AnObjectWithoutANameIsToldByItsClass) {
   const std::string file = scratch.write("x.pt", archive(begin + "cmy\nConfig\n)R."));
   const char* const says = "is an object of 'my.Config', expected a tensor";
   EXPECT_THAT(sentence_of([&] { CallFiles files{TensorSpec(file)}; }), HasSubstr(says));
-  EXPECT_THAT(sentence_of([&] { tensor_in(list_file(file), {file, ""}, std::array<std::string_view, 1>{"q"}, false); }),
+  EXPECT_THAT(sentence_of([&] { tensor_in(list_file(file), {file, ""}, std::array<std::string_view, 1>{"q"}, "--q"); }),
               HasSubstr(says));
 }
 
