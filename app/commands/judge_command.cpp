@@ -140,28 +140,52 @@ CallJudgement answer(const JudgeArguments& x, const JudgedFiles& files, int thre
   });
 }
 
-/// A sentence that proposes the other order of heads and tokens, if the output is only rounded when read so; "" if it is not,
-/// or if the shapes or the numbers of heads do not allow that order.
-std::string other_reading(const JudgeArguments& x, CallSources sources, const JudgedFiles& files, int threads) {
-  const bool behind = files.order() != HeadOrder::tokens_first;
-  sources.layout = HeadLayout{behind ? HeadOrder::tokens_first : HeadOrder::heads_first};
-  try {
-    const JudgedFiles read(sources);
-    if (read.heads() == 1 && files.heads() == 1) return "";  // both are the same
-    const JudgeQuestion question = question_of(x, read);
-    const Interrupts interrupts;
-    const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
-    const KernelClaim claim = claim_of(read, question, options.cancelled).claim;
-    const int first = std::max(question.head, 0), end = question.head < 0 ? read.heads() : first + 1;
-    for (int head = first; head < end; ++head)
-      if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return "";
-  } catch (const std::exception&) {  // the shapes, or a list of numbers, do not fit it
-    return "";
-  } catch (const Stopped&) {
-    return "";
+/// True if all judged heads of the output are rounded when the tensors are read in this layout; false if the shapes, or a list
+/// of numbers, do not fit it.
+bool is_rounded_in(const HeadLayout& layout, const JudgeArguments& x, CallSources sources, const JudgedFiles& files,
+                   const Options& options) try {
+  sources.layout = layout;
+  const JudgedFiles read(sources);
+  if (read.heads() == 1 && files.heads() == 1) return false;  // both are the same
+  const JudgeQuestion question = question_of(x, read);
+  const KernelClaim claim = claim_of(read, question, options.cancelled).claim;
+  const int first = std::max(question.head, 0), end = question.head < 0 ? read.heads() : first + 1;
+  for (int head = first; head < end; ++head)
+    if (head >= read.heads() || !judge_head(read, question, claim, head, options).head.rounded) return false;
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+/// Layouts in which the tensors may be meant: the other order of heads and tokens, and heads side by side if they are read as
+/// heads first, (batch, n, heads * d) as (heads, n, d).
+std::vector<HeadLayout> other_layouts(const JudgedFiles& files) {
+  if (files.order() == HeadOrder::tokens_first) return {{HeadOrder::heads_first}};
+  std::vector<HeadLayout> layouts{{HeadOrder::tokens_first}};
+  const CallFiles::Layer& layer = files.files().layers().front();
+  const auto stored = [&](int part) { return files.files().tensor(layer, part).tensor; };
+  if (files.order() == HeadOrder::heads_first && layer.sequence < 0)
+    for (const HeadLayout& layout : layouts_side_by_side({stored(0), stored(1), stored(2)})) layouts.push_back(layout);
+  return layouts;
+}
+
+/// A sentence that proposes another layout, if the output is only rounded when read in it; "" if there is none.
+std::string other_reading(const JudgeArguments& x, const CallSources& sources, const JudgedFiles& files, int threads) try {
+  const Interrupts interrupts;
+  const Options options{.cancelled = [&] { return interrupts.arrived(); }, .threads = threads};
+  for (const HeadLayout& layout : other_layouts(files)) {
+    if (!is_rounded_in(layout, x, sources, files, options)) continue;
+    const std::string text = layout_text(layout);
+    const auto told = [&](const char* heads, const std::string& option) {
+      return fmt::format("Read as {}, heads {}, it is rounded: if the tensors are meant so, say --layout {}.", text, heads,
+                         option);
+    };
+    if (layout.order == HeadOrder::side_by_side) return told("side by side", in_quotes(text));
+    return layout.order == HeadOrder::heads_first ? told("before tokens", "hnd") : told("behind tokens", "nhd");
   }
-  return fmt::format("Read as {}, heads {} tokens, it is rounded: if the tensors are meant so, say --layout {}.",
-                     layout_text(*sources.layout), behind ? "behind" : "before", behind ? "nhd" : "hnd");
+  return "";
+} catch (const Stopped&) {
+  return "";
 }
 
 /// Gradients with usual names in the one file of --input that has Q, K, V and O; none if they cannot be judged.

@@ -232,6 +232,15 @@ std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, 
   refuse_shape(qkv[mismatch.tensor], mismatch.expected);
 }
 
+std::vector<HeadLayout> layouts_side_by_side(const std::array<StoredTensor, 3>& qkv) {
+  constexpr int least_usual_d = 32;
+  std::vector<HeadLayout> layouts;
+  for (const int heads : possible_heads(qkv))
+    if (heads > 1 && qkv[0].shape.back() / static_cast<std::uint64_t>(heads) >= least_usual_d)
+      layouts.push_back({HeadOrder::side_by_side, heads});
+  return layouts;
+}
+
 std::string other_reading(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints) {
   constexpr int most_usual_heads = 128;
   const Fit heads = fit_in(qkv, HeadOrder::heads_first, AllowedSizes::alike),
@@ -240,8 +249,10 @@ std::string other_reading(const std::array<StoredTensor, 3>& qkv, const LayoutHi
   const bool by_tokens = hints.likely == HeadOrder::tokens_first;
   const Fit &likely = by_tokens ? tokens : heads, &other = by_tokens ? heads : tokens;
   if (other.shapes[0].heads > most_usual_heads) return "";
-  return qkv[0].label + " has shape " + shape_text(qkv[0].shape) + ", read as " + reading_text(likely.shapes) + "; " +
-         reading_text(other.shapes) + " would fit, too (--layout)";
+  std::string others = reading_text(other.shapes);
+  for (const HeadLayout& layout : layouts_side_by_side(qkv)) others += ", " + layout_text(layout);
+  return qkv[0].label + " has shape " + shape_text(qkv[0].shape) + ", read as " + reading_text(likely.shapes) + "; " + others +
+         " would fit, too (--layout)";
 }
 
 std::optional<HeadShape> shape_of_output(const StoredTensor& o, const HeadShape& wanted) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/tensors/stored_tensor.h"
 #include "kernels/experiment/tensor_spec.h"
@@ -40,8 +41,11 @@ struct LayoutHints {
 /// always if K has fewer tokens than Q in the likely order, heads first, and Q more heads than tokens in the other.
 std::array<HeadShape, 3> shapes_of_call(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints = {});
 
-/// "q has shape [12, 32, 16], read as h n d (...); n h d (...) would fit, too" if no layout is given, two fit, and the other
-/// one has at most 128 heads; else "".
+/// Layouts of two or more usual heads side by side that Q, K and V may have.
+std::vector<HeadLayout> layouts_side_by_side(const std::array<StoredTensor, 3>& qkv);
+
+/// "q has shape [12, 32, 64], read as h n d (...); n h d (...), n (2 d) would fit, too" if no layout is given, two fit, and the
+/// other one has at most 128 heads; else "".
 std::string other_reading(const std::array<StoredTensor, 3>& qkv, const LayoutHints& hints);
 
 /// Shape of an output that must have the `wanted` heads and rows (of Q) and columns (of V). It may have more columns unless its

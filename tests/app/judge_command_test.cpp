@@ -460,6 +460,25 @@ TEST_F(JudgeCommand, ReadsBothLayouts) {
   EXPECT_EQ(attoscope(heads_first).code, 0);
 }
 
+/// A batch of heads side by side, (batch, n, heads * d), is read as (heads, n, d).
+TEST_F(JudgeCommand, ProposesHeadsSideBySideWhereHeadsFirstIsWrong) {
+  constexpr int n = 40, d = 32;
+  const std::vector<std::string> run{"--n", "40", "--d", "32", "--format", "bf16", "--mask", "causal"};
+  const Call first(run), second(with(run, {"--seed", "7"}));
+  std::vector<std::string> command{"judge", "--mask", "causal"};
+  for (const char* name : {"q", "k", "v", "a"}) {
+    const std::string one = raw(last_numbers<double>(first.file(name), n * d)),
+                      two = raw(last_numbers<double>(second.file(name), n * d));
+    std::string rows;
+    for (std::size_t row = 0; row < n; ++row) rows += one.substr(row * d * 8, d * 8) + two.substr(row * d * 8, d * 8);
+    command.insert(command.end(), {std::string("--") + (*name == 'a' ? "o" : name),
+                                   scratch_.write(std::string(name) + ".npy", npy(npy_header("<f8", "(1, 40, 64)"), rows))});
+  }
+  EXPECT_THAT(attoscope(command).out, HasSubstr("Read as n (2 d), heads side by side, it is rounded: if the tensors are "
+                                                "meant so, say --layout 'n (2 d)'."));
+  EXPECT_EQ(attoscope(with(command, {"--layout", "n (2 d)"})).code, 0);
+}
+
 TEST_F(JudgeCommand, ProposesNoLayoutForAWrongOutput) {
   const Call call;
   const auto tensor = [&](const char* name) {

@@ -172,6 +172,7 @@ TEST(CallFiles, AnotherLayoutThatFitsIsTold) {
               EndsWith("x.safetensors: tensor 'q' has shape [3, 9, 2], read as h n d (3 heads of 9 tokens); "
                        "n h d (9 heads of 3 tokens) would fit, too (--layout)"));
   EXPECT_EQ(told("[3,9,2]", 54, "[h n d]"), "") << "the layout is given";
+  EXPECT_THAT(told("[2,3,128]", 768), EndsWith("n h d (3 heads of 2 tokens), n (4 d), n (2 d) would fit, too (--layout)"));
   EXPECT_EQ(told("[3,129,2]", 774), "") << "no call has 129 heads";
   EXPECT_EQ(told("[9,2]", 18), "") << "there is one head";
 }
