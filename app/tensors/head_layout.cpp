@@ -43,11 +43,18 @@ struct Mismatch {
 /// columns. any: the layout is given.
 enum class AllowedSizes : std::uint8_t { alike, more_keys, any };
 
+/// Words behind a refusal of K if its bytes may each hold two numbers, as those of NVFP4 and MXFP4 do.
+std::string packed_by_two(const StoredTensor& k, const Shapes& s) {
+  const bool halved = k.type == ElementType::U8 && s[0].d == 2 * s[1].d;
+  return halved ? "; numbers of 4 bits, two in a byte, are not read: unpack them" : "";
+}
+
 Mismatch mismatch_of(const Call& qkv, const Shapes& s, AllowedSizes sizes) {
   const auto& [q, k, v] = s;
   const bool alike = sizes == AllowedSizes::alike;
   if ((alike && k.n != q.n) || k.d != q.d || k.batch != q.batch)
-    return {1, std::string(alike ? "batch, tokens and d" : "batch and d") + " like q's " + shape_text(qkv[0].shape)};
+    return {1, std::string(alike ? "batch, tokens and d" : "batch and d") + " like q's " + shape_text(qkv[0].shape) +
+                   packed_by_two(qkv[1], s)};
   if (sizes == AllowedSizes::more_keys && k.n < q.n)
     return {1, "no fewer tokens than q's " + shape_text(qkv[0].shape) + ", or --layout"};
   if (q.heads % k.heads != 0) return {1, "a number of heads that divides the " + std::to_string(q.heads) + " of q"};

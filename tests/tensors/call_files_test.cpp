@@ -207,6 +207,19 @@ TEST(CallFiles, SaysWhatDoesNotFit) {
               HasSubstr("tensor 'v' has shape [4, 7, 2], expected batch, heads and tokens like k's [2, 7, 2]"));
 }
 
+TEST(CallFiles, SaysThatTwoNumbersInAByteAreNotRead) {
+  const TemporaryDirectory scratch;
+  const auto with_k = [&](const char* type) {
+    const std::vector<FileTensor> call{counted("q", {4, 7, 8}),
+                                       {"k", type, "[2,7,4]", std::string(56, '\x11')},
+                                       {"v", type, "[2,7,4]", std::string(56, '\x11')}};
+    return refusal_of(scratch.write("x.safetensors", safetensors(call)));
+  };
+  const std::string refusal = "tensor 'k' has shape [2, 7, 4], expected batch and d like q's [4, 7, 8]";
+  EXPECT_THAT(with_k("U8"), EndsWith(refusal + "; numbers of 4 bits, two in a byte, are not read: unpack them"));
+  EXPECT_THAT(with_k("F8_E4M3"), EndsWith(refusal));
+}
+
 TEST(CallFiles, KeysAndColumnsOfVAreCountedApart) {
   const TemporaryDirectory scratch;
   const auto opened = [&](const std::vector<FileTensor>& tensors) {
