@@ -143,7 +143,7 @@ OptionList& OptionList::packed(ExperimentOptions& x) {
       "the same in K and V (as in Q)",
       "padding before each sequence's first key, [b]",
       "pages of each sequence, [b, pages]",
-      "keys of each sequence, [b]",
+      "keys of each sequence, [b], also without pages: JAX's key_value_seq_lengths",
       "NHD: K is blocks, page, heads, d; HND: blocks, heads, page, d (NHD)",
       "K and V in one tensor: [2, ...] or [blocks, 2, ...]",
       "FlashInfer's bounds in --kv-indices, [b + 1]",

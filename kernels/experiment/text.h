@@ -60,7 +60,8 @@ Rounding parse_rounding(std::string_view text);
 
 /// Texts that `parse_mask` reads, for messages.
 inline constexpr std::string_view masks_expected =
-    "none, causal, window:W, window:LEFT:RIGHT, padding:W, prefix:P, chunk:C or right_padding:W";
+    "none, causal, window:W, window:LEFT:RIGHT, prefix:P, chunk:C, padding:W (causal, without the first W keys) or "
+    "right_padding:W (causal, without the last W keys)";
 
 /// "none", "causal", "window:64" and so on, and back. Throws std::invalid_argument in a sentence.
 std::string mask_text(const Mask& mask);

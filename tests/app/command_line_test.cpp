@@ -26,7 +26,10 @@ TEST(CommandLine, Version) { EXPECT_EQ(output_of({"--version"}), "attoscope 0.1.
 
 TEST(CommandLine, Help) {
   EXPECT_THAT(attoscope({"--help"}).out, AllOf(HasSubstr("run"), HasSubstr("presets"), HasSubstr("render")));
-  EXPECT_THAT(attoscope({"run", "--help"}).out, HasSubstr("--block-k"));
+  EXPECT_THAT(
+      attoscope({"run", "--help"}).out,
+      AllOf(HasSubstr("--block-k"), HasSubstr("padding:W (causal, without the first W keys) or right_padding:W (causal, "
+                                              "without the last W keys)")));
   EXPECT_THAT(attoscope({"figure", "--help"}).out, AllOf(HasSubstr("heat_map"), HasSubstr("kernel_rows")));
 }
 

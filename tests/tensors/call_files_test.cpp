@@ -161,6 +161,17 @@ std::string refusal_of(const std::string& spec) {
   return sentence_of([&] { const CallFiles files(spec); });
 }
 
+TEST(CallFiles, JaxsLengthsCountTheKeys) {
+  const TemporaryDirectory scratch;
+  const std::vector<FileTensor> call{counted("query", {1, 7, 2, 2}),
+                                     counted("key", {1, 7, 1, 2}),
+                                     counted("value", {1, 7, 1, 2}),
+                                     {"key_value_seq_lengths", "I32", "[1]", raw(std::vector<std::int32_t>{5})}};
+  const CallFiles files(scratch.write("x.safetensors", safetensors(call)));
+  ASSERT_EQ(files.heads(), 2);
+  EXPECT_EQ(files.inputs(1).shape(), (AttentionShape{7, 5, 2, 2}));
+}
+
 TEST(CallFiles, AnotherLayoutThatFitsIsTold) {
   const TemporaryDirectory scratch;
   const auto told = [&](const std::string& shape, int count, const std::string& layout = "") {
