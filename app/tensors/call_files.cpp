@@ -112,6 +112,7 @@ bool is_flash_attentions(const TensorSet& set) {
                          ": has no three tensors called q, k, v, or Q, K, V, or query, key, value, or by names that share " +
                          "the rest, such as layers.7.q_proj, only " + tensor_list(set);
   if (!names.incomplete.empty()) sentence += "; " + names.incomplete.front();
+  if (set.tensors.size() >= 3) sentence += "; FILE:TENSOR,FILE:TENSOR,FILE:TENSOR names others";
   throw std::runtime_error(sentence);
 }
 

@@ -384,6 +384,23 @@ TEST(CallFiles, TensorsWithoutAUsualNameAreNamedByTheirOption) {
   expect_all_heads(CallFiles(sources), 1);
 }
 
+/// A tuple of inputs and outputs, as a test of a kernel saves it.
+TEST(CallFiles, TensorsWithoutNamesAreListed) {
+  const TemporaryDirectory scratch;
+  std::vector<FileTensor> call = grouped_call("n h d");
+  for (std::size_t i = 0; i < 4; ++i) call[i].name = i < 3 ? "inputs." + std::to_string(i) : "outputs.0";
+  const std::string file = scratch.write("x.safetensors", safetensors(call));
+  EXPECT_THAT(refusal_of(file), EndsWith("only 'inputs.0', 'inputs.1', 'inputs.2', 'outputs.0'; "
+                                         "FILE:TENSOR,FILE:TENSOR,FILE:TENSOR names others"));
+  CallSources sources;
+  sources.input = file;
+  EXPECT_THAT(sentence_of([&] { const CallFiles files(sources); }),
+              EndsWith("x.safetensors: has no tensor 'q', 'Q', 'query', only 'inputs.0', 'inputs.1', 'inputs.2', 'outputs.0'; "
+                       "--q '" +
+                       file + ":NAME' names one"));
+  expect_all_heads(CallFiles(file + ":inputs.0," + file + ":inputs.1," + file + ":inputs.2," + file + ":outputs.0"), 1);
+}
+
 TEST(CallFiles, DamagedArchivesAreRefused) {
   const TemporaryDirectory scratch;
   EXPECT_THAT(refusal_of(scratch.write("x.npz", "no archive")), HasSubstr("x.npz: is no zip archive"));
