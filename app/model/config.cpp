@@ -121,7 +121,8 @@ void check_rest(const Config& c) {
   if (act != "silu" && act != "swish") c.at("hidden_act").refuse("'silu'");
   if (c.flag("mlp_bias", false)) c.at("mlp_bias").refuse("false");
   if (c.flag("use_sliding_window", false)) c.at("use_sliding_window").refuse("false: every query sees all keys before it");
-  if (c.has("sliding_window") && c.text("model_type", "") == "mistral") c.at("sliding_window").refuse("null");
+  if (c.has("sliding_window") && c.text("model_type", "") == "mistral")
+    c.at("sliding_window").refuse("null: every query sees all keys before it");
   if (c.has("quantization_config")) c.at("quantization_config").refuse("none: weights of F32, F16 or BF16");
 }
 

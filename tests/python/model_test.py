@@ -394,6 +394,8 @@ class Refusals(Model):
                                 "rope_parameters.partial_rotary_factor is '0.5', expected 1"),
                                ({"num_hidden_layers": 1 << 19}, "524288 layers of 4 heads, expected at most 1048576 heads"),
                                ({"rope_scaling": {"rope_type": "linear"}}, "factor is missing"), ({"use_sliding_window": True}, "use_sliding_window"),
+                               ({"model_type": "mistral", "sliding_window": 24},
+                                "sliding_window is '24', expected null: every query sees all keys before it"),
                                ({"tie_word_embeddings": "no"}, "tie_word_embeddings is '\"no\"'", "true or false"),
                                ({"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "beta_fast": 0}}, "beta_fast is '0', expected a number above 0"),
                                ({"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "beta_slow": -1}}, "beta_slow is '-1', expected a number above 0"),
