@@ -14,22 +14,37 @@
 namespace attoscope {
 namespace {
 
-/// A form of correct kernels: its operands, golden with the expected error of each row, and rivals.
-struct LseForm {
-  std::string as{};
-  Problem problem;
-  std::shared_ptr<const Tensors> inputs;
-  LseRows rows;
-  std::vector<Rival> rivals;
-};
+/// sqrt(sum_j P^2) of each row, from the log-sum-exp of doubled scores.
+std::vector<double> spread_of(Problem problem, const Tensors& inputs, const Format& format, const LseRows& rows,
+                              const StopSign& stop) {
+  problem.scale = 2 * scale_of(problem);
+  problem.softcap *= 2;
+  problem.alibi *= 2;
+  problem.sink.reset();
+  std::vector<double> spread = lse_rows(problem, inputs, format, stop, exact, 2).lse;
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const double root = std::exp(spread[i] / 2 - rows.lse[i]);
+    spread[i] = std::isfinite(root) ? std::min(root, 1.0) : 1;
+  }
+  return spread;
+}
 
 std::string rounded_text(const KernelClaim& claim) { return "its Q, K are rounded to " + name(claim.format); }
+
+/// The log-sum-exp of a kernel that rounds scaled inputs to D; none if no kernel rounds them so.
+std::optional<JudgedLse> with_rounded_inputs(JudgedLse given) {
+  std::shared_ptr<const Tensors> rounded = rounded_after_scales(given.claim, given.problem.input.tensors);
+  if (!rounded) return {};
+  given.problem.input.tensors = std::move(rounded);
+  given.claim.scaled_inputs = false;
+  return given;
+}
 
 class LseJudge {
  public:
   LseJudge(const JudgedLse& given, const Options& options) : given_(given), claim_(given.claim), stop_(options) {}
 
-  std::array<LseJudgement, 2> judgements() {
+  std::array<LseJudgement, 2> judgements() const {
     const LseForm usual = usual_form();
     std::array<LseJudgement, 2> found = judged_in(usual);
     const auto fits = [](const LseJudgement& j) { return j.rounded; };
@@ -43,10 +58,6 @@ class LseJudge {
     return found;
   }
 
- private:
-  LseForm form_of(std::string as, const Problem& problem, std::shared_ptr<const Tensors> inputs) const {
-    return {std::move(as), problem, inputs, lse_rows(problem, *inputs, claim_.format, stop_), rivals_of(claim_, problem)};
-  }
   LseForm usual_form() const { return form_of("", given_.problem, seen_by(claim_, given_.problem.input.tensors)); }
 
   /// Forms that do not round Q and K to D, that round before the exponential, or that sum rounded P.
@@ -58,14 +69,17 @@ class LseJudge {
     if (std::shared_ptr<const Tensors> rounded = rounded_after_scales(claim_, given_.problem.input.tensors))
       all.push_back(form_of(rounded_text(claim_), given_.problem, std::move(rounded)));
     if (significand_bits(claim_.format) > 16) return all;
-    const std::vector<double> spread = spread_of(usual);
-    const double unit = epsilon(claim_.format) / 2;
-    all.push_back(usual);
-    all.back().as = "its sums add P rounded to " + d;
-    std::erase_if(all.back().rivals, [](const Rival& r) { return normalises_P(r.method.algorithm); });
-    for (Rival& r : all.back().rivals) r.method.precision.sum_rounded_P = true;
-    for (std::size_t i = 0; i < spread.size(); ++i) all.back().rows.error[i] += unit * spread[i];
-    all.push_back(with_stored_scores(usual, "its scores are rounded to " + d));
+    LseForm& stored = all.emplace_back(usual);
+    stored.as = "its scores are rounded to " + d;
+    stored.scores = to_format(claim_.format);
+    for (Rival& r : stored.rivals) r.method.precision[Step::S] = to_main;
+    stored.rows = rows_in(stored, stored.problem, claim_.format, stop_);
+    LseForm& sums = all.emplace_back(usual);
+    sums.as = "its sums add P rounded to " + d;
+    sums.sums_rounded_P = true;
+    std::erase_if(sums.rivals, [](const Rival& r) { return normalises_P(r.method.algorithm); });
+    for (Rival& r : sums.rivals) r.method.precision.sum_rounded_P = true;
+    sums.rows = rows_in(sums, sums.problem, claim_.format, stop_);
     const double scale = scale_of(given_.problem), root = std::sqrt(scale);
     for (const auto& [of_q, of_k, said] : {std::tuple{scale, 1.0, "Q times the scale is"},
                                            {scale * std::numbers::log2e, 1.0, "Q times the scale and log2 e is"},
@@ -75,23 +89,18 @@ class LseJudge {
     return all;
   }
 
-  /// Kernels that store their scores in D. A score so near the middle of two numbers of D that fp32 may round it the other way
-  /// is found by scaling all scores up and down by a little.
-  LseForm with_stored_scores(const LseForm& usual, std::string as) const {
-    LseForm form = usual;
-    form.as = std::move(as);
-    for (Rival& r : form.rivals) r.method.precision[Step::S] = to_main;
-    const auto rows_at = [&](double factor) {
-      Problem scaled = usual.problem;
-      scaled.scale = factor * scale_of(scaled);
-      return lse_rows(scaled, *usual.inputs, claim_.format, stop_, to_format(claim_.format));
-    };
-    form.rows = rows_at(1);
-    for (const double off : {0x1p-21, -0x1p-21}) {
-      const LseRows moved = rows_at(1 + off);
-      for (std::size_t i = 0; i < moved.lse.size(); ++i)
-        if (const double by = std::abs(moved.lse[i] - form.rows.lse[i]); std::isfinite(by)) form.rows.error[i] += by;
-    }
+  std::array<LseJudgement, 2> judged_in(const LseForm& form) const {
+    LseJudgement bounds;
+    bounds.as = form.as;
+    significand_bits(claim_.format) > 24 ? bound_by<double>(form, bounds) : bound_by<float>(form, bounds);
+    return {held_to_golden(form, bounds, LseBase::e), held_to_golden(form, bounds, LseBase::two)};
+  }
+
+ private:
+  LseForm form_of(std::string as, const Problem& problem, std::shared_ptr<const Tensors> inputs) const {
+    LseForm form{
+        .as = std::move(as), .problem = problem, .inputs = std::move(inputs), .rows = {}, .rivals = rivals_of(claim_, problem)};
+    form.rows = rows_in(form, problem, claim_.format, stop_);
     return form;
   }
 
@@ -103,21 +112,6 @@ class LseJudge {
     Problem problem = usual.problem;
     problem.scale = scale_of(problem) / (of_q * of_k);
     return form_of(std::move(as), problem, inputs);
-  }
-
-  /// sqrt(sum_j P^2) of each row, from the log-sum-exp of doubled scores.
-  std::vector<double> spread_of(const LseForm& form) const {
-    Problem doubled = form.problem;
-    doubled.scale = 2 * scale_of(doubled);
-    doubled.softcap *= 2;
-    doubled.alibi *= 2;
-    doubled.sink.reset();
-    std::vector<double> spread = lse_rows(doubled, *form.inputs, claim_.format, stop_, exact, 2).lse;
-    for (std::size_t i = 0; i < spread.size(); ++i) {
-      const double root = std::exp(spread[i] / 2 - form.rows.lse[i]);
-      spread[i] = std::isfinite(root) ? std::min(root, 1.0) : 1;
-    }
-    return spread;
   }
 
   template <class T>
@@ -149,13 +143,6 @@ class LseJudge {
       }
       j.family.push_back(error);
     }
-  }
-
-  std::array<LseJudgement, 2> judged_in(const LseForm& form) const {
-    LseJudgement bounds;
-    bounds.as = form.as;
-    significand_bits(claim_.format) > 24 ? bound_by<double>(form, bounds) : bound_by<float>(form, bounds);
-    return {held_to_golden(form, bounds, LseBase::e), held_to_golden(form, bounds, LseBase::two)};
   }
 
   LseJudgement held_to_golden(const LseForm& form, LseJudgement j, LseBase base) const {
@@ -221,12 +208,41 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   return found;
 }
 
-std::optional<JudgedLse> with_rounded_inputs(JudgedLse given) {
-  std::shared_ptr<const Tensors> rounded = rounded_after_scales(given.claim, given.problem.input.tensors);
-  if (!rounded) return {};
-  given.problem.input.tensors = std::move(rounded);
-  given.claim.scaled_inputs = false;
-  return given;
+LseRows rows_in(const LseForm& form, const Problem& problem, const Format& format, const StopSign& stop) {
+  const auto rows_at = [&](double factor) {
+    Problem scaled = problem;
+    scaled.scale = factor * scale_of(scaled);
+    return lse_rows(scaled, *form.inputs, format, stop, form.scores);
+  };
+  LseRows rows = rows_at(1);
+  if (form.scores != exact)
+    for (const double off : {0x1p-21, -0x1p-21}) {
+      const LseRows moved = rows_at(1 + off);
+      for (std::size_t i = 0; i < moved.lse.size(); ++i)
+        if (const double by = std::abs(moved.lse[i] - rows.lse[i]); std::isfinite(by)) rows.error[i] += by;
+    }
+  if (form.sums_rounded_P) {
+    const std::vector<double> spread = spread_of(problem, *form.inputs, format, rows, stop);
+    for (std::size_t i = 0; i < spread.size(); ++i) rows.error[i] += epsilon(format) / 2 * spread[i];
+  }
+  return rows;
+}
+
+std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options) {
+  const LseJudge judge(given, options);
+  const LseForm usual = judge.usual_form();
+  std::optional<LseSlip> slip = lse_slip_in(usual, given, base, judged, options);
+  if (slip || given.claim.declared) return slip;
+  for (const LseForm& form : judge.other_forms(usual)) {
+    const LseJudgement other = judge.judged_in(form)[static_cast<std::size_t>(base)];
+    // fewer wrong rows may fit by chance, since rounded P leaves large errors
+    if (other.suspects < (form.sums_rounded_P ? 4 : 1)) continue;
+    slip = lse_slip_in(form, given, base, other, options);
+    if (!slip) continue;
+    slip->text += ", and " + form.as;
+    break;
+  }
+  return slip;
 }
 
 std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options) {

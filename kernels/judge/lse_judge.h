@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,14 +52,12 @@ struct LseJudgement {
   std::vector<RivalError> family{};  ///< largest errors of the rivals, natural logarithm
 };
 
-/// The log-sum-exp of a kernel that rounds scaled inputs to D; none if no kernel rounds them so.
-std::optional<JudgedLse> with_rounded_inputs(JudgedLse given);
-
 /// Judgements in both bases, natural first. Accepts -infinity and +infinity for queries without keys. Throws Stopped when
 /// cancelled.
 std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options = {});
 
-/// The slip that explains a wrong log-sum-exp best; none if no slip does. Throws Stopped when cancelled.
+/// The slip that explains a wrong log-sum-exp best; none if no slip does. `judged` is what `judge_lse` found in `base`. Kernels
+/// that round elsewhere are tried last. Throws Stopped when cancelled.
 std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options = {});
 
 /// Natural log-sum-exp of each query; -infinity for a query without keys.
@@ -70,6 +69,23 @@ struct LseRows {
 /// `stop` throws.
 LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& format, const StopSign& stop,
                  const Rounding& stored = exact, double mask_factor = 1);
+
+/// A form of correct kernels: its operands, golden with the expected error of each row, and rivals.
+struct LseForm {
+  std::string as{};  ///< as in `LseJudgement`
+  Problem problem;
+  std::shared_ptr<const Tensors> inputs;
+  Rounding scores = exact;      ///< of the scores
+  bool sums_rounded_P = false;  ///< its sums add P rounded to D
+  LseRows rows;
+  std::vector<Rival> rivals;
+};
+/// Rows of another problem in this form. If scores are rounded, a score so near the middle of two numbers that fp32 may round
+/// it the other way is found by scaling all scores up and down by a little. Throws what `stop` throws.
+LseRows rows_in(const LseForm& form, const Problem& problem, const Format& format, const StopSign& stop);
+/// `lse_slip` of one form; `judged` is the judgement in it.
+std::optional<LseSlip> lse_slip_in(const LseForm& form, const JudgedLse& given, LseBase base, const LseJudgement& judged,
+                                   const Options& options);
 
 /// Allowed error of the number x in units of its base; `natural` is the allowed error of the natural logarithm.
 double lse_tolerance(double natural, double unit, const Format& stored, double x);

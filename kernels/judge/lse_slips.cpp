@@ -32,9 +32,12 @@ void ignore_mask_tensor(Problem& p) {
 /// Log-sum-exp and max of each row's keys up to the end of each tile of keys.
 class PrefixSums final : public Recorder<double> {
  public:
-  PrefixSums(const Problem& p, const Tensors& t, const Format& format, int tile, const StopSign& stop)
-      : tiles_(at(tile_count(key_count(p), tile))), lse_(tiles_ * at(p.n), -infinity), max_(lse_) {
-    const Method method{.algorithm = Algorithm::flash2, .block_k = tile};
+  PrefixSums(const LseForm& form, const Format& format, int tile, const StopSign& stop)
+      : tiles_(at(tile_count(key_count(form.problem), tile))), lse_(tiles_ * at(form.problem.n), -infinity), max_(lse_) {
+    const Problem& p = form.problem;
+    const Tensors& t = *form.inputs;
+    Method method{.algorithm = Algorithm::flash2, .block_k = tile};
+    method.precision[Step::S] = form.scores;
     Job<double> j = job(p, method, format, Operands<double>{});
     j.q = t.q.data();
     j.k = t.k.data();
@@ -71,8 +74,8 @@ class PrefixSums final : public Recorder<double> {
 /// Finds the mistake whose exact numbers match the given ones.
 class LseSlips {
  public:
-  LseSlips(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options)
-      : given_(given), base_(base), judged_(judged), stop_(options) {}
+  LseSlips(const LseForm& form, const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options)
+      : form_(form), given_(given), base_(base), judged_(judged), stop_(options) {}
 
   std::optional<LseSlip> best() {
     try_empty_rows();
@@ -152,25 +155,28 @@ class LseSlips {
     try_formula("sign", "it has the other sign", [&](std::size_t i) { return -right_.lse[i]; });
   }
 
+  /// Tries the exponential of each row's `logarithm_of`.
+  template <class F>
+  void try_exponential(const std::string& text, const F& logarithm_of) {
+    Numbers expected(right_.lse.size()), error = right_.error;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expected[i] = std::exp(logarithm_of(i));
+      error[i] *= expected[i];
+    }
+    try_numbers("log", "no logarithm is taken: " + text, expected, error);
+  }
+
   void try_max() {
     try_formula("max", "the max is left out: it is ln l", [&](std::size_t i) { return log_l(i); });
     try_formula("max", "it is the max alone, without ln l", [&](std::size_t i) { return right_.max[i]; });
+    try_exponential("it is exp(L), the sum of exp(S)", [&](std::size_t i) { return right_.lse[i]; });
+    try_exponential("it is l, the sum of exp(S - m)", [&](std::size_t i) { return log_l(i); });
     Numbers with_l(right_.lse.size()), error = right_.error;
     for (std::size_t i = 0; i < with_l.size(); ++i) {
       with_l[i] = right_.max[i] + std::exp(log_l(i));
       error[i] *= std::exp(log_l(i));
     }
     try_natural("max", "l is added to the max instead of ln l", with_l, error);
-    for (const bool with_max : {true, false}) {
-      Numbers sums(right_.lse.size());
-      error = right_.error;
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        sums[i] = std::exp(with_max ? right_.lse[i] : log_l(i));
-        error[i] *= sums[i];
-      }
-      const char* const what = with_max ? "it is exp(L), the sum of exp(S)" : "it is l, the sum of exp(S - m)";
-      try_numbers("log", std::string("no logarithm is taken: ") + what, sums, error);
-    }
     try_formula("mean", "its sum is divided by the number of keys", [&](std::size_t i) {
       const Keys keys = visible_keys(given_.problem, static_cast<int>(i));
       return right_.lse[i] - std::log(keys.end - keys.first);
@@ -178,19 +184,21 @@ class LseSlips {
   }
 
   void try_problem(const char* kind, const std::string& text, const std::function<void(Problem&)>& change) {
-    Problem other = given_.problem;
+    Problem other = form_.problem;
     change(other);
-    const LseRows rows = lse_rows(other, *inputs_, given_.claim.format, stop_);
+    const LseRows rows = rows_in(form_, other, given_.claim.format, stop_);
     try_natural(kind, text, rows.lse, rows.error);
   }
 
   void try_problems() {
     const double scale = scale_of(given_.problem);
-    try_problem("scale", "the scores are not scaled", [](Problem& p) { p.scale = 1; });
-    try_problem("scale", "the scores are scaled twice", [&](Problem& p) { p.scale = scale * scale; });
-    try_problem("base", "the scores are multiplied by log2 e, and their exp is natural",
-                [&](Problem& p) { p.scale = scale * log2_of_e; });
-    try_problem("base", "powers of 2 are taken of natural scores", [&](Problem& p) { p.scale = scale / log2_of_e; });
+    const auto try_scale = [&](const char* kind, const std::string& text, double by) {
+      try_problem(kind, text, [by](Problem& p) { p.scale = by * scale_of(p); });
+    };
+    try_scale("scale", "the scores are not scaled", 1 / scale);
+    try_scale("scale", "the scores are scaled twice", scale);
+    try_scale("base", "the scores are multiplied by log2 e, and their exp is natural", log2_of_e);
+    try_scale("base", "powers of 2 are taken of natural scores", 1 / log2_of_e);
     const Problem& p = given_.problem;
     if (p.sink) try_problem("sink", "the sink is left out", [](Problem& x) { x.sink.reset(); });
     if (p.softcap != 0) try_problem("soft cap", "the soft cap is left out", [](Problem& x) { x.softcap = 0; });
@@ -214,7 +222,7 @@ class LseSlips {
   void try_tiles(int tile) {
     const int n_k = key_count(given_.problem);
     if (tile >= n_k || at(tile_count(n_k, tile)) * right_.lse.size() > most_tile_states) return;
-    const PrefixSums sums(given_.problem, *inputs_, given_.claim.format, tile, stop_);
+    const PrefixSums sums(form_, given_.claim.format, tile, stop_);
     const std::string size = std::to_string(tile);
     const auto seen = [&](std::size_t i) { return visible_keys(given_.problem, static_cast<int>(i)); };
     const auto first = [&](std::size_t i) { return static_cast<std::size_t>(seen(i).first / tile); };
@@ -242,23 +250,21 @@ class LseSlips {
     }
   }
 
+  const LseForm& form_;
   const JudgedLse& given_;
   LseBase base_;
   const LseJudgement& judged_;
   StopToken stop_;
-  std::shared_ptr<const Tensors> inputs_ = seen_by(given_.claim, given_.problem.input.tensors);
-  LseRows right_ = lse_rows(given_.problem, *inputs_, given_.claim.format, stop_);
+  const LseRows& right_ = form_.rows;
   double best_ratio_ = infinity;
   std::optional<LseSlip> best_{};
 };
 
 }  // namespace
 
-std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJudgement& judged, const Options& options) {
-  std::optional<LseSlip> slip = LseSlips(given, base, judged, options).best();
-  if (slip) return slip;
-  const std::optional<JudgedLse> rounded = with_rounded_inputs(given);
-  return rounded ? LseSlips(*rounded, base, judged, options).best() : slip;
+std::optional<LseSlip> lse_slip_in(const LseForm& form, const JudgedLse& given, LseBase base, const LseJudgement& judged,
+                                   const Options& options) {
+  return LseSlips(form, given, base, judged, options).best();
 }
 
 }  // namespace attoscope
