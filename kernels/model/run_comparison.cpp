@@ -228,7 +228,7 @@ class RunJudge {
     for (int l = from.layer; l <= std::min(step, a_.layers - 1); ++l) run->layer(l);
     if (step < a_.layers) return run->made.at(t);
     run->end();
-    return t == ModelTensor::norm ? run->made.at(t) : logits_of(*run, t);
+    return t == ModelTensor::norm ? run->made.at(t) : logits_of(*run, change.program, t);
   }
 
   template <class FitOf>
@@ -255,14 +255,15 @@ class RunJudge {
 
   // --- logits and log-probabilities ---
 
-  std::vector<double> logits_of(FollowedRun& run, ModelTensor t) {
+  /// Logits of a run of `program`, or log-probabilities.
+  std::vector<double> logits_of(FollowedRun& run, const ModelProgram& program, ModelTensor t) {
     if (t == ModelTensor::logprobs) return compared_logits({&run}, {}, q_.tokens, a_.vocabulary, stop_).logp[0];
     const int n = static_cast<int>(q_.tokens.size());
     std::vector<double> all;
     const Format stored = q_.captured->stored(t, -1);
     for (int first = 0; first < n; first += logit_block) {
       const std::vector<double> some = run.logits(first, std::min(logit_block, n - first));
-      for (const double v : some) all.push_back(q_.around.in_double ? v : round(stored, v));
+      for (const double v : some) all.push_back(program.around.in_double ? v : round(stored, v));
     }
     return all;
   }
@@ -270,11 +271,12 @@ class RunJudge {
   void compare_logits() {
     for (const ModelTensor t : {ModelTensor::logits, ModelTensor::logprobs}) {
       if (!q_.captured->has(t, -1)) continue;
+      const auto of = [&](std::size_t p) { return logits_of(*runs_[p], programs_[p], t); };
       TensorRivals x{.captured = q_.captured->numbers(t, -1),
-                     .expected = logits_of(*runs_[expected_program], t),
-                     .exact = logits_of(*runs_[exact_program], t),
+                     .expected = of(expected_program),
+                     .exact = of(exact_program),
                      .in_double = q_.around.in_double};
-      for (std::size_t r = expected_program + 1; r < program_count; ++r) x.rivals.push_back(logits_of(*runs_[r], t));
+      for (std::size_t r = expected_program + 1; r < program_count; ++r) x.rivals.push_back(of(r));
       x.cols = static_cast<int>(t == ModelTensor::logits ? x.expected.size() / q_.tokens.size() : 1);
       if (t == ModelTensor::logits)
         hold(t, -1, a_.layers, x);

@@ -82,6 +82,16 @@ class OwnRuns(Against):
                 with self.subTest(kind, policy=policy[-1]):
                     self.assert_clean(self.against(checkpoint, TOKENS[:40], self.captured(checkpoint, TOKENS[:40], "hf_bf16", *policy)), "hf_bf16")
 
+    def test_a_logit_one_unit_off_is_no_difference(self):
+        for kind in KINDS:
+            with self.subTest(kind):
+                _, checkpoint = self.checkpoint(kind, 32)
+                file = self.captured(checkpoint, TOKENS[:40], "hf_bf16")
+                tensors, _ = read_safetensors(file)
+                format_, shape, data = tensors["logits"]
+                write_safetensors(file, {**tensors, "logits": (format_, shape, bytes([data[0] ^ 1]) + data[1:])})
+                self.assert_clean(self.against(checkpoint, TOKENS[:40], file), "hf_bf16")
+
     def test_named_choices_around_attention_are_no_difference(self):
         _, checkpoint = self.checkpoint("llama", 31)
         for around in ("hf_bf16,variance=unrounded", "hf_bf16,pairs=neighbours", "hf_bf16,norm_weight=exact"):
