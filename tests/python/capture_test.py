@@ -311,6 +311,18 @@ class OfLibraries(Case):
         self.assertEqual([(call.layer, call.heads) for call in captured.calls], [("layer 5", 2)])
         self.assertEqual(captured.problem(self.file), {"mask": "causal", "scale": 0.25})
 
+    def test_eager_functions_of_models_of_transformers(self):
+        def eager_attention_forward(module, query, key, value, attention_mask, scaling, **options):
+            return FakeTransposed(query), None
+
+        model, module = types.ModuleType("transformers.models.a_model"), types.SimpleNamespace(layer_idx=5, is_causal=True)
+        model.eager_attention_forward = eager_attention_forward
+        with mock.patch.dict(sys.modules, {model.__name__: model}), attoscope.capture(None, self.file) as captured:
+            model.eager_attention_forward(module, self.q, self.q, self.q, None, scaling=0.25)
+        self.assertIs(model.eager_attention_forward, eager_attention_forward)
+        self.assertEqual([(call.layer, call.heads) for call in captured.calls], [("layer 5", 2)])
+        self.assertEqual(captured.problem(self.file), {"mask": "none", "scale": 0.25})
+
     def test_transformers_options_without_counterpart_are_skipped(self):
         module = types.SimpleNamespace(layer_idx=0, is_causal=True)
         with attoscope.capture(None, self.file) as captured:

@@ -297,8 +297,9 @@ def capture(model: Any, file: "os.PathLike[str] | str", *, also: Iterable[Tuple[
         print(captured.judge()[0])
 
     Hooked inside are scaled_dot_product_attention, flex_attention and nn.MultiheadAttention of torch, and the attention functions of
-    transformers (AttentionInterface), if these libraries are loaded, also in modules that have imported them by name; `also` names
-    functions of your own, (owner, "name"), that take q, k, v first and return o, and may have keywords mask, is_causal and scale.
+    transformers (those of AttentionInterface and the eager ones of its models), if these libraries are loaded, also in modules that have
+    imported them by name; `also` names functions of your own, (owner, "name"), that take q, k, v first and return o, and may have
+    keywords mask, is_causal and scale.
     `model` may be None: then layers have no names. While capturing, nn.MultiheadAttention does not use its fused path.
 
     The files hold q, k, v and o of shape [layers * heads, n, d]; calls of other shapes, types or masks go into further files

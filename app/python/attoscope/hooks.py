@@ -62,7 +62,7 @@ def module_names(model: Any, names: Callable[[], List[str]], ran: Dict[str, str]
 
 
 def transformers_attention(capture: Capture) -> Undo:
-    """AttentionInterface of transformers, where it is loaded: every function that it hands out."""
+    """AttentionInterface of transformers, where it is loaded: every function that it hands out, and the eager functions of models."""
     interface = getattr(sys.modules.get("transformers.modeling_utils"), "AttentionInterface", None)
     if interface is None:
         return []
@@ -71,6 +71,10 @@ def transformers_attention(capture: Capture) -> Undo:
         original = getattr(interface, name, None)
         if original is not None:
             undo += replaced(interface, name, _handing_out(capture, original))
+    for module in list(sys.modules.values()):  # models of 4.x call their own eager function without the interface
+        own = getattr(module, "__dict__", {}).get("eager_attention_forward")
+        if callable(own) and str(getattr(module, "__name__", "")).startswith("transformers"):
+            undo += replaced(module, "eager_attention_forward", _interface_function(capture, "eager", own))
     return undo
 
 
