@@ -298,11 +298,9 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
 
 std::string mask_sentence(const MaskTensor& mask) {
   const std::optional<Mask> rule = rule_of(mask);
-  if (rule)
-    return rule->kind == Mask::Kind::none ? "The mask of the file shows every key."
-                                          : "The mask of the file is " + mask_text(*rule) + ".";
-  return mask.terms.empty() ? "The mask of the file shows each query a run of keys."
-                            : "The mask of the file has gaps, or adds numbers to scores.";
+  const std::string subject = mask.of_one_head ? "The mask of this head " : "The mask of the file ";
+  if (rule) return subject + (rule->kind == Mask::Kind::none ? "shows every key." : "is " + mask_text(*rule) + ".");
+  return subject + (mask.terms.empty() ? "shows each query a run of keys." : "has gaps, or adds numbers to scores.");
 }
 
 std::string verdict_text(const CallJudgement& call) {

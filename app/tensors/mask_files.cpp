@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "app/tensors/name_words.h"
 #include "app/tensors/tensor_set.h"
@@ -127,14 +128,17 @@ void MaskFiles::take_mask(std::optional<MaskUse> use) {
 }
 
 std::shared_ptr<const MaskTensor> MaskFiles::of(int batch, int head, const ReadWatch& watch) const {
-  const bool of_batch = by_batch_ || documents_.tensor.shape.size() == 2;
+  const std::vector<std::uint64_t>& ids = documents_.tensor.shape;
+  const bool of_batch = by_batch_ || (ids.size() == 2 && ids[0] > 1);
   const int key = (of_batch ? batch : 0) * call_.heads + (by_head_ ? head : 0);
   const std::scoped_lock lock(mutex_);
   std::erase_if(held_, [](const Held& x) { return x.mask.expired(); });
   for (const Held& x : held_)
     if (x.key == key)
       if (std::shared_ptr<const MaskTensor> mask = x.mask.lock()) return mask;
-  auto mask = std::make_shared<const MaskTensor>(read(batch, head, watch));
+  MaskTensor own = read(batch, head, watch);
+  own.of_one_head = of_batch || by_head_;
+  auto mask = std::make_shared<const MaskTensor>(std::move(own));
   held_.push_back({key, mask});
   return mask;
 }

@@ -87,6 +87,7 @@ struct MaskTensor {
   int n = 0, n_k = 0;
   std::vector<Keys> rows;     ///< [n]: from the first key that the query keeps to the last; empty if it keeps none
   std::vector<double> terms;  ///< n x n_k, -infinity where the key is dropped; empty: the queries keep all keys of `rows`
+  bool of_one_head = false;   ///< heads or sequences of the call have masks of their own
 
   MaskView view() const { return {rows.data(), terms.empty() ? nullptr : terms.data(), n_k}; }
 };
