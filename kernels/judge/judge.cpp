@@ -355,6 +355,30 @@ double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, 
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
+/// True if the search found another mistake than a coarser format.
+bool names_mistake(const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; }
+
+/// Searches among kernels that round scaled inputs to D, then among those that round their scores; `search` if no name is
+/// found.
+SlipSearch search_of_others(const JudgedOutput& output, SlipSearch search, const OtherHeads& heads, const Options& options,
+                            KnownName& known) {
+  if (const std::optional<JudgedOutput> rounded = with_rounded_inputs(output)) {
+    KnownName of_rounded;
+    SlipSearch other = slips_of(*rounded, judge(*rounded, options), heads, options, of_rounded);
+    if (names_mistake(other)) {
+      known = of_rounded;
+      known.rounds_inputs = true;
+      return other;
+    }
+  }
+  if (output.claim.declared) return search;
+  constexpr const char* eager = "base_eager";
+  SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
+  if (!names_mistake(other)) return search;
+  known = {.text = other.found->text, .policy = eager};
+  return other;
+}
+
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
                     KnownName& known) {
   std::optional<Slip> odd = zeros_without_keys(output, judged);
@@ -368,12 +392,11 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
     return {.found = std::move(odd)};
   }
   const OtherHeads heads = read_once(all_heads);
-  const auto names_kernel = [](const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; };
   const Result result = compute(experiment_of(output, known.policy), options);
   SlipSearch search = find_slips(result, heads, options);
   if (search.found) known.text = search.found->text;
   const bool is_guess = search.found && search.found->kind == Slip::Kind::tail && !search.found->output,
-             named = names_kernel(search) && !is_guess;
+             named = names_mistake(search) && !is_guess;
   if (!judged.head.incomparable.empty()) return search;
   int fit = sequence_fit_at;
   std::optional<Slip> fitted;
@@ -391,21 +414,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it also names the tile
   if (!fitted) {
     if (is_guess) return search;
-    if (const std::optional<JudgedOutput> rounded = with_rounded_inputs(output)) {
-      KnownName of_rounded;
-      SlipSearch other = slips_of(*rounded, judge(*rounded, options), heads, options, of_rounded);
-      if (names_kernel(other)) {
-        known = of_rounded;
-        known.rounds_inputs = true;
-        return other;
-      }
-    }
-    if (output.claim.declared) return search;
-    constexpr const char* eager = "base_eager";  // for a kernel that rounds its scores
-    SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
-    if (!names_kernel(other)) return search;
-    known = {.text = other.found->text, .policy = eager};
-    return other;
+    return search_of_others(output, std::move(search), heads, options, known);
   }
   if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left(*fitted)});
   known = {.text = fitted->text, .fit = fit};
