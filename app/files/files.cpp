@@ -101,7 +101,7 @@ std::string write_beside(const std::string& path, std::string_view bytes, Safety
   return temporary;
 }
 
-/// Why no file can be written beside `path`, as errno: makes one and removes it. 0: one can.
+/// Makes a file beside `path` and removes it; returns errno if that fails, else 0.
 int error_beside(const std::string& path) {
   std::string temporary;
   if (!open_beside(path, 0666, temporary).valid()) return errno;

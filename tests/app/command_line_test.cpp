@@ -238,7 +238,7 @@ TEST(CommandLine, FilesThatCannotBeReachedAreNotOneFile) {
 /// Such outputs would fail after hours of computing, and then without the option's name.
 TEST(CommandLine, OutputsThatCannotBeWrittenAreToldBefore) {
   const TemporaryDirectory scratch;
-  for (const std::size_t length : {std::size_t{250}, std::size_t{300}}) {  // what is written first is called .part-1234-0, too
+  for (const std::size_t length : {std::size_t{250}, std::size_t{300}}) {  // .part-1234-0 is added while it is written
     const std::string file = scratch / std::string(length, 'a');
     expect_refused({"run", "--n", "8", "--json", file}, 1, "--json " + file + ": cannot be written: File name too long");
   }

@@ -201,7 +201,7 @@ TEST(GradientJudge, ScoresRoundedInTheBackwardPassAloneAreTold) {
   }
 }
 
-/// Where both have the same golden, op by op is named before the kernel that also rounds the scores of its backward pass alone.
+/// Op by op is named before the kernel that rounds scores in its backward pass alone if both have the same golden.
 TEST(GradientJudge, OpByOpIsNamedFirstWhereTheScaleIsExact) {
   for (const Format& f : {bf16, fp16})
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
