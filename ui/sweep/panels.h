@@ -17,6 +17,7 @@
 #include "ui/frame/sweep_lines.h"  // IWYU pragma: export
 #include "ui/picture/picture_frame.h"
 #include "ui/session/session.h"
+#include "ui/words/numbers.h"
 
 namespace attoscope::ui {
 
@@ -89,6 +90,7 @@ struct SweepState {
   std::shared_ptr<const SweepTable> heat_table;
   std::array<std::string, 2> typed, typed_from;  ///< typed values, and the plan's values that they began with
   Table rows;                                    ///< table of all combinations
+  std::vector<ColumnNumbers> row_numbers;        ///< of its columns
   std::shared_ptr<const SweepTable> rows_of;
   std::string search;
   VariedParameter zoomed;                       ///< the first parameter, whose axis is zoomed

@@ -133,6 +133,7 @@ void draw_sweep_rows(const SweepScene& s) {
   if (s.state.rows_of != s.state.drawing.table) {
     s.state.rows_of = s.state.drawing.table;
     s.state.rows = rows_table(t);
+    s.state.row_numbers = column_numbers(s.state.rows);
   }
   label(Face::label, colours().text, fitted(Face::label, measure_title(t), width));
   std::optional<std::size_t> hovered;
@@ -144,7 +145,7 @@ void draw_sweep_rows(const SweepScene& s) {
                                              : "Not computed yet.",
                     .chosen = s.state.pointed == place_of(t, i)};
   };
-  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .hovered = &hovered});
+  const auto clicked = draw_table("rows", s.state.rows, {.row = row, .hovered = &hovered, .numbers = &s.state.row_numbers});
   if (hovered) s.state.pointing = place_of(t, *hovered);
   if (clicked && t.cells[*clicked].count > 0) s.requests.open_point = place_of(t, *clicked);
 }

@@ -20,10 +20,11 @@ struct ShownColumn {
   std::size_t at;  ///< its index
   ColumnNumbers numbers;
 };
-std::vector<ShownColumn> shown_columns(const Table& table) {
+std::vector<ShownColumn> shown_columns(const Table& table, const TableLook& look) {
   std::vector<ShownColumn> shown;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (table.columns[c].shown != ColumnFor::files) shown.push_back({c, column_numbers(table, c)});
+    if (table.columns[c].shown != ColumnFor::files)
+      shown.push_back({c, look.numbers != nullptr ? (*look.numbers)[c] : column_numbers(table, c)});
   return shown;
 }
 
@@ -213,6 +214,12 @@ ColumnNumbers column_numbers(const Table& table, std::size_t column) {
   return numbers;
 }
 
+std::vector<ColumnNumbers> column_numbers(const Table& table) {
+  std::vector<ColumnNumbers> all;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) all.push_back(column_numbers(table, c));
+  return all;
+}
+
 std::string cell_text(const ColumnHeading& heading, const ColumnNumbers& column, const TableCell& cell) {
   const auto* const number = std::get_if<double>(&cell);
   if (number != nullptr && std::isnan(*number)) return "NaN";
@@ -220,12 +227,12 @@ std::string cell_text(const ColumnHeading& heading, const ColumnNumbers& column,
 }
 
 std::optional<std::size_t> draw_table(const char* id, const Table& table, const TableLook& look) {
-  const std::vector<ShownColumn> columns = shown_columns(table);
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate | ImGuiTableFlags_Resizable |
                                     ImGuiTableFlags_Hideable | ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
                                     ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoBordersInBody;
   std::optional<std::size_t> clicked;
   if (table.rows.empty()) return clicked;
+  const std::vector<ShownColumn> columns = shown_columns(table, look);
   bool two_lines = false;
   const std::vector<float> widths =
       widths_of(table, columns, look.row(0).mark.has_value(), ImGui::GetContentRegionAvail().x, two_lines);

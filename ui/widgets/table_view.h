@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/experiment/table.h"
 #include "ui/widgets/theme.h"
@@ -25,10 +26,14 @@ struct TableLook {
   /// The share of the cell's width that the bar below its text fills; negative: no bar.
   std::function<float(std::size_t row, std::size_t column)> bar{};
   std::optional<std::size_t>* hovered = nullptr;  ///< set to the row under the mouse
+  /// The numbers of all columns, kept for a table of very many rows; null: they are found in every frame.
+  const std::vector<ColumnNumbers>* numbers = nullptr;
 };
 
 /// The numbers of a column that has a number of digits.
 ColumnNumbers column_numbers(const Table& table, std::size_t column);
+/// The numbers of all columns.
+std::vector<ColumnNumbers> column_numbers(const Table& table);
 /// The text of a cell in the window, where the numbers of a column share a notation; files have "nan" for NaN.
 std::string cell_text(const ColumnHeading& heading, const ColumnNumbers& column, const TableCell& cell);
 

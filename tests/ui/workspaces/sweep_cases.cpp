@@ -338,6 +338,8 @@ CASE(sweep, strange_states) {
              "a sweep without points has a headline");
   const auto called_n = std::ranges::count(hand.stage.state->sweep->rows.columns, std::string("n"), &ColumnHeading::key);
   hand.check(called_n == 1, "only the first parameter is called n");
+  hand.check(hand.stage.state->sweep->row_numbers.size() == hand.stage.state->sweep->rows.columns.size(),
+             "the columns' numbers are kept beside the table");
   hand.leaves("a failed row is not opened", [&] { hand.click(rows_panel + "##row 1"); });
 }
 
