@@ -17,11 +17,11 @@
 namespace attoscope::ui {
 namespace {
 
-/// "The mean |error| of flash2 hw", "The max error of flash2 hw, ulps".
+/// "The mean |error| of flash2 hw", "The max error of flash2 hw, ulps", "The number of NaN and infinite elements of flash2 hw".
 std::string subject(const SweepTable& t) {
   if (t.of.empty()) return t.quantity;
   const std::string method = t.of == "a_minus_b" ? t.methods[0] + " − " + t.methods[1] : t.methods[t.of == "b" ? 1 : 0];
-  std::string text = "The " + t.quantity;
+  std::string text = (t.quantity.ends_with("elements") ? "The number of " : "The ") + t.quantity;
   text.insert(std::min({text.find(" / "), text.find(", "), text.size()}), " of " + method);
   return text + (t.measure.ends_with("golden") ? " / golden" : "");
 }

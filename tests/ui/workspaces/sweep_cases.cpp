@@ -390,6 +390,12 @@ CASE(sweep, headlines) {
   SweepView of_ulps = f.sweep;
   of_ulps.table = std::make_shared<SweepTable>(ulps);
   hand.expect_text(sweep_words(of_ulps, plan, extremes(ulps)).headline, "The max error of a, ulps grows 5.00× from n 1 to 5");
+  SweepTable counts = *f.sweep.table;
+  counts.quantity = "NaN and infinite elements";
+  SweepView of_counts = f.sweep;
+  of_counts.table = std::make_shared<SweepTable>(counts);
+  hand.expect_text(sweep_words(of_counts, plan, extremes(counts)).headline,
+                   "The number of NaN and infinite elements of a grows 5.00× from n 1 to 5");
   const auto compared = [&](double (*mean)(std::size_t)) {
     const PanelInput told = told_input(hand.stage.panel_input(), 3, 0, mean, true);
     SweepTable ratios = *told.sweep.table;
