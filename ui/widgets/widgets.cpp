@@ -248,7 +248,7 @@ float kept_height(float width, float height) {
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence) {
   const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   const bool low = room.y < px(320),
-             only_headline = low && of_sentence != colours().bad && text_width(Face::headline, headline) > room.x;
+             only_headline = low && of_sentence == colours().secondary && text_width(Face::headline, headline) > room.x;
   ImGui::BeginGroup();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
   if (only_headline) {

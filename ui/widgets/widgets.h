@@ -100,7 +100,8 @@ void paragraph(Face face, Colour colour, std::string_view text, float width);
 float kept_height(float width, float height);
 
 /// Draws an answer's headline and sentence at the top of a panel, with both in a tooltip; in a low panel one line each, or, if
-/// the headline needs it and the sentence is no error, two lines of the headline. Its height never shrinks.
+/// the headline needs it and the sentence is neither an error nor a notice, two lines of the headline. Its height never
+/// shrinks.
 void draw_words(std::string_view headline, Colour colour, std::string_view sentence, Colour of_sentence);
 
 /// Draws a text in lines of at most `width`, as no item; and its height.

@@ -144,6 +144,26 @@ CASE(train, requested) {
   requests(hand, "space", [&] { hand.key(ImGuiKey_Space); }, {});
 }
 
+/// The notice that the plan changed does not give its place to a second line of the headline.
+CASE(train, notice_at_225_percent) {
+  Session s = train_session();
+  s.view.ui_scale = 2.25;
+  show_training(hand, s);
+  hand.resize(1280, 800);
+  hand.stage.told->train.progress.stale = true;
+  hand.move({2, 2});
+  hand.frames(3);
+  const Picture shown = hand.picture();
+  const ImRect run = hand.rect(hand.id(middle + "###run training"));
+  int accents = 0;  // pixels in the colour of the notice, the only blue above the buttons
+  for (int y = static_cast<int>(ImGui::FindWindowByName("Train")->Pos.y); y < static_cast<int>(run.Min.y); ++y)
+    for (int x = static_cast<int>(run.Min.x); x < static_cast<int>(ImGui::FindWindowByName("Train")->InnerRect.Max.x); ++x) {
+      const std::uint8_t* const at = shown.rgb.data() + static_cast<std::size_t>(y * shown.width + x) * 3;
+      accents += at[2] > at[0] + 32 ? 1 : 0;
+    }
+  hand.check(accents > 0, "the notice is drawn");
+}
+
 CASE(train, ends) {
   Session s = train_session();
   show_training(hand, s, 400);
