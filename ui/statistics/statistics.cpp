@@ -304,10 +304,7 @@ bool draw_headline(const Frame& frame) {
   const float height = px(control_height) + high - one + (apart ? one : 0);
   const bool clicked = ImGui::InvisibleButton("headline", {width, kept_height(width, height)}, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
-  {
-    const WithFace face(Face::body);
-    ImGui::GetWindowDrawList()->AddText(nullptr, 0, at, line.colour, line.words.c_str(), nullptr, width);
-  }
+  draw_wrapped(at, Face::body, line.colour, line.words, width);
   const float x = apart ? 0 : text_width(Face::body, line.words) + px(12), room = width - x,
               y = one - line_height(Face::label) + (apart ? high : 0);
   const bool whole = loaded || text_width(Face::label, line.more) <= room;
