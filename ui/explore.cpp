@@ -163,7 +163,7 @@ void draw_strip(const Frame& frame) {
                   .min = {all.min.x + room.width + px(16), all.min.y},
                   .max = {all.max.x, all.max.y - px(44)},
                   .csv = [&] { return kernel_rows_csv(call->worst_row().found); },
-                  .header = room.header},
+                  .header = px(kernel_rows_title + kernel_rows_words)},
                  frame.session.view, frame.requests);
   const std::shared_ptr<const Result> followed = recurrence_answer(frame.input);
   const std::shared_ptr<const GradientTrace>& gradients = frame.input.side.gradient_trace;

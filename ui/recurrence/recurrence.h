@@ -151,6 +151,8 @@ FigurePanel kernel_rows_panel(const KernelRows& rows);
 /// CSV with a line for each row: its largest error over its tolerance, and 1 if the row is wrong.
 std::string kernel_rows_csv(const HeadJudgement& found);
 
+/// Heights of the title and of the words over the kernel's rows, at scale 1.
+inline constexpr float kernel_rows_title = 18, kernel_rows_words = 21;
 /// Draws the plot in a rectangle; a click traces the row under the mouse, or the first wrong row of a marked tile.
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size);
 

@@ -333,7 +333,7 @@ std::string kernel_rows_csv(const HeadJudgement& found) {
 }
 
 void draw_kernel_rows(Session& session, const KernelRows& rows, ImVec2 at, ImVec2 size) {
-  const float header = px(18), names = px(21);
+  const float header = px(kernel_rows_title), names = px(kernel_rows_words);
   take_room(at, {size.x, header});
   explain(
       "Places where your kernel fails: the largest error of each tile of rows over its tolerance (dashed), and every wrong row "

@@ -407,6 +407,21 @@ CASE(kernel, recurrence_of_b_exported) {
   hand.stage.exporter = PlotExporter("");
 }
 
+/// Without a recurrence beside them, the rows' save button leaves their words legible, too.
+CASE(kernel, save_below_the_words_of_the_rows) {
+  hand.stage.resize(1600, 1000);
+  hand.experiment().a.block_k = 128;
+  open_one_wrong(hand);
+  const auto input = [&] { return hand.stage.panel_input(); };
+  hand.await("b's answer is there", [&] { return recurrence_answer(input()) != hand.result(); });
+  hand.frames(3);
+  hand.expect_text(why_no_recurrence(input()).substr(0, 8), "One tile");
+  hand.move(hand.place(strip + "kernel rows", 0.5f, 0.5f));
+  hand.frames(2);
+  hand.check(hand.rect(hand.id(strip + "###save kernel rows")).Min.y >= hand.rect(hand.id(strip + "kernel rows")).Min.y,
+             "save lies within the plot");
+}
+
 /// With the loaded output as b the same rows fail, and the strip follows a.
 CASE(kernel, failing_rows_of_b) {
   open_one_wrong(hand);
