@@ -182,8 +182,9 @@ std::string column_label(const TensorFileInfo& info, int column, float width) {
   if (has_layers || name == "head " + number) return number;
   const auto fits = [&](const std::string& text, float gap) { return text_width(Face::mono_small, text) + gap <= width; };
   if (std::ranges::all_of(info.head_names, [&](const std::string& each) { return fits(each, px(10)); })) return name;
-  const std::string numbers = numbers_in(name);
-  return fits(numbers, 0) ? numbers : "";
+  const bool numbers_fit =
+      std::ranges::all_of(info.head_names, [&](const std::string& each) { return fits(numbers_in(each), 0); });
+  return numbers_fit ? numbers_in(name) : "";
 }
 
 std::string all_numbers(const HeadRow& row, const MethodNames& names) {

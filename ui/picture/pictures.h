@@ -126,7 +126,7 @@ std::string brief_number(double x);
 /// "layer 7, head 7"
 std::string head_name(const TensorFileInfo& info, int head);
 /// Label of a column of the grid: the head's number in its layer; in a file without layers its name if all names fit in
-/// `width`, else the numbers of its name, "18:7" for layer 18, head 7; "" if they do not fit either.
+/// `width`, else the numbers of its name, "18:7" for layer 18, head 7; "" if not all of these fit either.
 std::string column_label(const TensorFileInfo& info, int column, float width);
 /// Every known measure of a head, one a line, for a tooltip.
 std::string all_numbers(const HeadRow& row, const MethodNames& names);

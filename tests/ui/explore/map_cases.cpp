@@ -619,6 +619,7 @@ CASE(maps, columns_of_the_grid_of_heads) {
   hand.expect_text(column_label(info, 1, px(40)), "24:7");
   hand.expect_text(column_label(info, 1, px(20)), "");
   hand.expect_text(column_label(info, 0, text_width(Face::mono_small, "layer 0, head 0") + px(11)), "0:0");
+  hand.expect_text(column_label(info, 0, text_width(Face::mono_small, "0:0")), "");  // 24:7 does not fit
   info.head_names = {"head 0", "head 1"};
   hand.expect_text(column_label(info, 1, px(20)), "1");
   info.layers[0].name = "layer 3";
