@@ -117,7 +117,8 @@ bool draw_token(const ModelFound& f, const FlowedToken& token, ImVec2 at, float 
     explain("The first token follows no other, so nothing is predicted here.");
   const float share = largest > 0 ? static_cast<float>(std::sqrt(moved / largest)) : 0;
   ImDrawList* const list = ImGui::GetWindowDrawList();
-  if (share > 0) list->AddRectFilled(at, {at.x + token.width, at.y + line}, mixed(colours().panel, colours().a, 0.55f * share));
+  if (share > 0)
+    list->AddRectFilled(at, {at.x + token.width, at.y + line}, mixed(colours().panel, colours().a, token_fill * share));
   if (hot || chosen) list->AddRect(at, {at.x + token.width, at.y + line}, colours().text, 0, 0, px(1.4f));
   draw_in_line({at.x + px(1), at.y}, line, Face::label, colours().text, token.text);
   return clicked;

@@ -40,6 +40,8 @@ void draw_model_runs(const ModelScene& scene, const Box& box);
 void draw_model_growth(const ModelScene& scene, const Box& box);
 /// Shares of layers, heads or steps; before an attribution the grid of heads. A click opens a head's Q, K and V.
 void draw_model_shares(const ModelScene& scene, const Box& box);
+/// Largest share of a's colour behind a token.
+inline constexpr float token_fill = 0.5f;
 /// The text, coloured by |difference of log p| of a.
 void draw_model_text(const ModelScene& scene, const Box& box);
 /// Table of the targets, the most moved first.

@@ -18,6 +18,7 @@
 #include "ui/frame/ui_state.h"
 #include "ui/model/panels.h"
 #include "ui/widgets/path_prompt.h"
+#include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 
 namespace attoscope::testing {
@@ -236,6 +237,14 @@ CASE(model, large_text) {
   for (int i = 0; i < g.Tables.GetMapSize(); ++i)
     if (const ImGuiTable* t = g.Tables.TryGetMapData(i); t != nullptr && t->LastFrameActive >= g.FrameCount - 1)
       hand.check(t->Columns[0].WidthGiven < 0.7f * t->OuterRect.GetWidth(), "names leave room for numbers");
+}
+
+CASE(model, tokens_have_contrast) {
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
+    const Palette& p = palette(theme);
+    hand.check(contrast_ratio(p.text, mixed(p.panel, p.a, token_fill)) >= 4.5,
+               std::string(theme_names[theme]) + ": the most moved token is legible");
+  }
 }
 
 CASE(model, controls) {
