@@ -296,7 +296,7 @@ CASE(gradients, orders_of_dQ) {
   Session s = backward_session();
   s.view.detail = Detail::same_bits;
   s.experiment.backward.a.order = GradOrder::ascending;
-  hand.stage.resize(1600, 1000);
+  hand.stage.resize(1600, 1500);  // all lines of the table are in view
   tell(hand, s, [&](PanelInput& input) {
     Experiment asked = s.experiment;
     asked.backward.a.order_seed = 1, asked.backward.a.buffers = 1;
