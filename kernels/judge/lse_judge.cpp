@@ -48,7 +48,7 @@ class LseJudge {
     const LseForm usual = usual_form();
     std::array<LseJudgement, 2> found = judged_in(usual);
     const auto fits = [](const LseJudgement& j) { return j.rounded; };
-    if (claim_.declared || std::ranges::any_of(found, fits)) return found;
+    if (std::ranges::any_of(found, fits)) return found;
     for (const LseForm& form : other_forms(usual)) {
       std::array<LseJudgement, 2> other = judged_in(form);
       for (std::size_t b = 0; b < found.size(); ++b)
@@ -60,14 +60,16 @@ class LseJudge {
 
   LseForm usual_form() const { return form_of("", given_.problem, seen_by(claim_, given_.problem.input.tensors)); }
 
-  /// Forms that do not round Q and K to D, that round before the exponential, or that sum rounded P.
+  /// Forms that round scaled Q and K to D and, if no rounding is declared, that do not round Q and K to D, that round before
+  /// the exponential, or that sum rounded P.
   std::vector<LseForm> other_forms(const LseForm& usual) const {
     std::vector<LseForm> all;
     const std::string d = name(claim_.format);
-    if (const std::shared_ptr<const Tensors>& given = given_.problem.input.tensors; given != usual.inputs)
-      all.push_back(form_of("its Q, K are used as they are, not rounded to " + d, given_.problem, given));
     if (std::shared_ptr<const Tensors> rounded = rounded_after_scales(claim_, given_.problem.input.tensors))
       all.push_back(form_of(rounded_text(claim_), given_.problem, std::move(rounded)));
+    if (claim_.declared) return all;
+    if (const std::shared_ptr<const Tensors>& given = given_.problem.input.tensors; given != usual.inputs)
+      all.push_back(form_of("its Q, K are used as they are, not rounded to " + d, given_.problem, given));
     if (significand_bits(claim_.format) > 16) return all;
     LseForm& stored = all.emplace_back(usual);
     stored.as = "its scores are rounded to " + d;
@@ -232,7 +234,7 @@ std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJ
   const LseJudge judge(given, options);
   const LseForm usual = judge.usual_form();
   std::optional<LseSlip> slip = lse_slip_in(usual, given, base, judged, options);
-  if (slip || given.claim.declared) return slip;
+  if (slip) return slip;
   for (const LseForm& form : judge.other_forms(usual)) {
     const LseJudgement other = judge.judged_in(form)[static_cast<std::size_t>(base)];
     // fewer wrong rows may fit by chance, since rounded P leaves large errors
@@ -247,7 +249,7 @@ std::optional<LseSlip> lse_slip(const JudgedLse& given, LseBase base, const LseJ
 
 std::array<LseJudgement, 2> judge_lse(const JudgedLse& given, const Options& options) {
   std::array<LseJudgement, 2> found = LseJudge(given, options).judgements();
-  if (found[0].rounded || found[1].rounded) return found;
+  if (found[0].rounded || found[1].rounded || given.claim.declared) return found;
   const std::optional<JudgedLse> rounded = with_rounded_inputs(given);
   if (!rounded) return found;
   std::array<LseJudgement, 2> others = LseJudge(*rounded, options).judgements();

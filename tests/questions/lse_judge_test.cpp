@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/experiment/rules.h"
+#include "tests/questions/planted_kernels.h"
 #include "tests/questions/planted_slips.h"
 
 namespace attoscope::lse_judge_test {
@@ -237,6 +238,12 @@ TEST(LseJudge, ScaledTensorsMayBeUsedAsTheyAre) {
     const LseJudgement judged = judge_lse(beside_scales)[0];
     EXPECT_TRUE(judged.rounded) << words(judged);
     EXPECT_EQ(judged.as, rounds ? "its Q, K are rounded to bf16" : "");
+    beside_scales.claim.declared = method("hw", 64);
+    EXPECT_EQ(judge_lse(beside_scales)[0].as, judged.as);
+    for (double& x : beside_scales.values) x = -x;
+    const auto slip = lse_slip(beside_scales, LseBase::e, judge_lse(beside_scales)[0]);
+    ASSERT_TRUE(slip);
+    EXPECT_EQ(slip->text, std::string("it has the other sign") + (rounds ? ", and its Q, K are rounded to bf16" : ""));
   }
   EXPECT_FALSE(judge_lse(given_lse(p, bf16, plain_lse(seen(unscaled), bf16, {})))[0].rounded) << "without the scale";
   Values wrong = plain_lse(seen(p), bf16, {});
