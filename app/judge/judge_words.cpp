@@ -244,7 +244,7 @@ std::string seen_text(const CallJudgement& call) {
 std::string rivals_text(const CallJudgement& call, const JudgeQuestion& question) {
   const std::string usual = "keep scores, max and sums in fp32, and round P and O,",
                     declared = (call.family.size() == 1 ? "rounds as " : "round as ") + question.declared_name + " does";
-  const std::size_t others = heads_that(call, [](const JudgedRow& r) { return !r.found.as.empty(); }).size();
+  const std::size_t others = heads_that(call, [](const JudgedRow& r) { return r.found.undeclared; }).size();
   if (!call.claim.declared || others == call.table.size()) return usual;
   return others == 0 ? declared : declared + ", or " + usual;
 }

@@ -258,6 +258,7 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   quiet.progress = {};
   Judged other = judged_as_claimed(undeclared, quiet);
   if (!other.head.rounded) return judged;
+  other.head.undeclared = true;
   if (other.head.as.empty()) other.head.as = "it rounds as kernels with an fp32 softmax do, not as declared";
   return other;
 }

@@ -26,6 +26,7 @@ struct HeadJudgement {
   bool rounded = false;
   std::string incomparable;  ///< half a sentence: reason why it cannot be judged; "" if it can
   std::string as;            ///< the unusual rounding that explains it: "its scores are rounded to bf16"; "" if not needed
+  bool undeclared = false;   ///< it rounds as kernels with an fp32 softmax do, though another rounding is declared
   /// Largest error over its tolerance, infinite for NaN; if no element exceeds its tolerance, the ratio of a row or of the
   /// whole, if larger.
   double ratio = 0;

@@ -195,6 +195,20 @@ TEST(JudgeCall, TellsTheRivalsOfHeadsApart) {
   }
 }
 
+/// A head of the declared policy may round its scaled inputs too.
+TEST(JudgeCall, CountsRoundedInputsAsDeclared) {
+  JudgeQuestion question;
+  question.declared_name = "hw";
+  CallJudgement call;
+  call.claim.declared = with_policy(Method{}, policy("hw"));
+  call.family = {{"as declared"}, {"as declared, tiles of 64"}};
+  call.table = {{0, "head 0", -1, {}}};
+  call.table[0].found.as = "its Q, K, V are rounded to bf16";
+  EXPECT_THAT(derivation_of(call, question)[2], StartsWith("2 kernels that round as hw does were computed"));
+  call.table[0].found.undeclared = true;
+  EXPECT_THAT(derivation_of(call, question)[2], StartsWith("2 kernels that keep scores, max and sums in fp32"));
+}
+
 /// The report and the window measure errors from the rounding that explains the output.
 TEST(JudgeCall, MeasuresErrorsFromTheAcceptedRounding) {
   JudgeQuestion question;
