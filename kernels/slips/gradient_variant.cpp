@@ -307,7 +307,10 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     if (keys.empty()) return;
     std::vector<double> s(at(shape.n_k));
     row_products(x.tensors->q, x.k_columns, i, shape.d, shape.n_k, shape.d, keys, s.data());
-    double m = -infinity, l = 0, squares = 0, spread = 0, t = 0;
+    std::vector<double> steps(at(shape.n_k));
+    for (int j = keys.first; rounding.forward && j < keys.end; ++j)
+      steps[at(j)] = scores.step(s[at(j)], of_sums * x.q_length[at(i)] * x.k_length[at(j)]);
+    double m = -infinity, l = 0, squares = 0, spread = 0, moved = 0, t = 0;
     for (int j = keys.first; j < keys.end; ++j) m = std::max(m, s[at(j)] = scores.of(s[at(j)], i, j, t));
     if (mask_view(problem).terms != nullptr && m < -0x1p24) r.lowest[at(i)] = m;
     if (problem.sink) l = std::exp(*problem.sink - m);
@@ -320,6 +323,7 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     for (int j = keys.first; j < keys.end; ++j) {
       s[at(j)] /= l;
       spread += square(s[at(j)] * x.v_length[at(j)]);
+      moved += s[at(j)] * steps[at(j)];
     }
     double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
@@ -334,7 +338,7 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
     }
     r.max[at(i)] = m - r.lowest[at(i)];
     r.lse[at(i)] = r.max[at(i)] + std::log(l);
-    r.relative[at(i)] = of_P + of_sums * (4 + score) + sum.step;
+    r.relative[at(i)] = of_P + of_sums * (4 + score) + sum.step + moved;
     r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
     r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
                                      square(of_sums * x.d_o_length[at(i)]) * length);

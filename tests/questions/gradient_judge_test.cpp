@@ -201,6 +201,22 @@ TEST(GradientJudge, ScoresRoundedInTheBackwardPassAloneAreTold) {
   }
 }
 
+/// A q.k in the middle of two numbers of fp16, which sums in fp32 may round either way: L moves by a step times the scale.
+TEST(GradientJudge, LMayMoveByAStepOfARoundedProduct) {
+  Tensors t = Tensors::shaped(AttentionShape::square(1, 1));
+  t.q = {3}, t.k = {683.0 / 128}, t.v = {1};  // 2049/128; fp16 has 2048/128 and 2050/128
+  Problem p = with_shape(Problem{}, t.shape());
+  p.scale = 0.125;
+  p.input = testing::given(t);
+  const GradientOperands x =
+      gradient_operands(std::make_shared<const Tensors>(t), std::make_shared<const Values>(Values{1}), {});
+  GradientRounding rounding{fp16, fp16};
+  rounding.forward = StoredScores{};
+  const double plain = gradient_rows(x, p, rounding, StopSign{}).relative[0];
+  rounding.forward->products = fp16;
+  EXPECT_NEAR(gradient_rows(x, p, rounding, StopSign{}).relative[0], plain + 0x1p-6 * p.scale, 1e-9);
+}
+
 /// Op by op is named before the kernel that rounds scores in its backward pass alone if both have the same golden.
 TEST(GradientJudge, OpByOpIsNamedFirstWhereTheScaleIsExact) {
   for (const Format& f : {bf16, fp16})
