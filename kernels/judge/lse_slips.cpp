@@ -170,7 +170,8 @@ class LseSlips {
     try_formula("max", "the max is left out: it is ln l", [&](std::size_t i) { return log_l(i); });
     try_formula("max", "it is the max alone, without ln l", [&](std::size_t i) { return right_.max[i]; });
     try_exponential("it is exp(L), the sum of exp(S)", [&](std::size_t i) { return right_.lse[i]; });
-    try_exponential("it is l, the sum of exp(S - m)", [&](std::size_t i) { return log_l(i); });
+    try_exponential("it is l, the sum of exp(S - m)",
+                    [&](std::size_t i) { return right_.lse[i] == -infinity ? -infinity : log_l(i); });
     Numbers with_l(right_.lse.size()), error = right_.error;
     for (std::size_t i = 0; i < with_l.size(); ++i) {
       with_l[i] = right_.max[i] + std::exp(log_l(i));

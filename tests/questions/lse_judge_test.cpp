@@ -150,6 +150,17 @@ TEST(LseJudge, RowsWithoutKeys) {
   const JudgedLse of_several = given_lse(p, bf16, several);
   EXPECT_EQ(lse_slip(of_several, LseBase::e, judge_lse(of_several)[0])->text,
             "queries without keys hold 0 or NaN instead of -infinity");
+  Values sums = right;
+  const Seen x = seen(p);
+  for (int i = 0; i < x.t.n; ++i) {
+    float m = -std::numeric_limits<float>::infinity();
+    for (int j = 0; j < x.t.n_k; ++j)
+      if (x.sees(i, j)) m = std::max(m, plain_score(x, i, j, bf16, LseKind::online));
+    sums[at(i)] = i < 20 ? 0 : static_cast<float>(std::exp(right[at(i)] - m));
+  }
+  const JudgedLse of_sums = given_lse(p, bf16, sums);
+  EXPECT_EQ(lse_slip(of_sums, LseBase::e, judge_lse(of_sums)[0])->text,
+            "no logarithm is taken: it is l, the sum of exp(S - m)");
   Values values = right;
   values[30] = -infinity;
   EXPECT_FALSE(judge_lse(given_lse(p, bf16, values))[0].rounded) << "it has keys";
