@@ -213,7 +213,8 @@ double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedR
       const double o = (*output.values)[at(i) * at(golden.cols) + at(c)];
       if (judged.tolerance.is_due(i, c, o, golden(i, c))) continue;
       before += (o - golden(i, c)) * (o - golden(i, c));
-      left += (o - row[at(c)]) * (o - row[at(c)]);
+      const double x = std::isnan(row[at(c)]) && std::isfinite(o) ? 0 : row[at(c)];  // a row without keys is 0 or NaN
+      left += (o - x) * (o - x);
     }
   }
   return before > 0 ? std::sqrt(left / before) : 1;

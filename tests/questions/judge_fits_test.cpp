@@ -68,6 +68,19 @@ TEST_P(JudgeFits, AScaleNearAUsualOne) {
   expect(problem(96, 32, causal), {.scale = std::sqrt(2.0)}, Slip::Kind::number, "0.25 = 1/sqrt(16) instead of 0.1768");
 }
 
+/// The fitted kernel's rows without keys count as 0 in what it leaves of the error.
+TEST_P(JudgeFits, AScaleBesideQueriesWithoutKeys) {
+  const Problem p = problem({60, 40, 32, 32}, causal, 1);
+  Values o = kernel(p, GetParam(), {.scale = 1.2});
+  for (double& x : o)
+    if (std::isnan(x)) x = 0;
+  const JudgedOutput output = judged_output(p, o, GetParam());
+  const SlipSearch search = slips_of(output, judge(output));
+  ASSERT_TRUE(search.found && !search.ranked.empty());
+  EXPECT_THAT(search.found->text, HasSubstr("scores were multiplied by"));
+  EXPECT_LT(search.ranked.front().left, 0.5);
+}
+
 TEST_P(JudgeFits, ASmallBoundOfTheScores) {
   expect(problem(200, 64), {.bound = 0.05}, Slip::Kind::number, "scores are clamped to both sides, at 0.0");
 }
