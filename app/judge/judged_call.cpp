@@ -77,8 +77,9 @@ void replace(std::vector<double>& x, const Factors& has, const Factors& should_h
   for (std::size_t i = 0; i < has.size(); ++i) x[i] = x[i] / has[i] * (should_have.empty() ? 1 : should_have[i]);
 }
 
-/// Wrong readings of a head with scales: for each of Q, K and V its scales forgotten, applied twice, and read with tokens and
-/// heads exchanged; all scales forgotten; the scales of K and V exchanged. The readings share `files`, from which they read.
+/// Wrong readings of a head with scales: for each of Q, K and V its scales forgotten, applied twice, read with tokens and
+/// heads exchanged, and read with a token's blocks in reverse order; all scales forgotten; the scales of K and V exchanged. The
+/// readings share `files`, from which they read.
 std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, int head) {
   std::vector<OtherReading> readings;
   const auto add = [&](std::string text, std::function<void(Tensors&)> change) {
@@ -105,6 +106,13 @@ std::vector<OtherReading> wrong_scales(std::shared_ptr<const CallFiles> files, i
     if (own->stored.shape.n > 1 && own->stored.shape.heads > 1)
       add(scales + " read as if its heads and tokens stood the other way round",
           [=](Tensors& t) { replace(t.*x, scale(part), files->scale(head, part, true)); });
+    if (own->stored.group == ScaleGroup::columns)
+      add(scales + " read with each token's blocks in reverse order", [=](Tensors& t) {
+        Factors reversed = scale(part);
+        const std::ptrdiff_t columns = part == 2 ? t.d_v : t.d;
+        for (auto row = reversed.begin(); row != reversed.end(); row += columns) std::reverse(row, row + columns);
+        replace(t.*x, scale(part), reversed);
+      });
   }
   if (scaled > 1)
     add("the scales of Q, K and V forgotten", [scale](Tensors& t) {

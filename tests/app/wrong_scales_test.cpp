@@ -127,6 +127,40 @@ TEST(WrongScales, AreNamed) {
   expect_named(x.verdict(v, k), "the scales of K and V exchanged");
 }
 
+/// K in int8 with a scale for each block of eight columns.
+TEST(WrongScales, BlocksInReverseOrderAreNamed) {
+  std::mt19937 dice(4);
+  std::normal_distribution<float> draw;
+  std::vector<double> q, v, products;
+  std::vector<std::int8_t> k;
+  std::vector<float> scales;
+  for (int i = 0; i < 2 * heads * n; ++i) scales.push_back(0.01F + 0.004F * static_cast<float>(i * 7 % 11));
+  for (int i = 0; i < count; ++i) {
+    q.push_back(round(bf16, draw(dice))), v.push_back(round(bf16, draw(dice)));
+    k.push_back(static_cast<std::int8_t>(std::clamp(40 * draw(dice), -127.0F, 127.0F)));
+    products.push_back(k.back() * static_cast<double>(scales[at(i / 8 ^ 1)]));
+  }
+  const TemporaryDirectory scratch;
+  const std::string shape = "[2,64,16]";
+  const std::string call =
+      scratch.write("call.safetensors", safetensors({{"q", "F32", shape, raw(std::vector<float>(q.begin(), q.end()))},
+                                                     {"k", "I8", shape, raw(k)},
+                                                     {"v", "F32", shape, raw(std::vector<float>(v.begin(), v.end()))},
+                                                     {"k_scale", "F32", "[2,64,2]", raw(scales)}}));
+  const std::string seen = scratch.write(
+      "seen.safetensors",
+      safetensors({{"q", "F64", shape, raw(q)}, {"k", "F64", shape, raw(products)}, {"v", "F64", shape, raw(v)}}));
+  std::vector<double> o;
+  for (const char* const head : {":0", ":1"}) {
+    succeed({"run", "--input", seen + head, "--policy", "hw", "--format", "bf16", "--save", scratch / "out"});
+    const std::vector<double> one = last_numbers<double>(scratch / "out/a.npy", n * d);
+    o.insert(o.end(), one.begin(), one.end());
+  }
+  const std::string output = scratch.write("o.npy", npy_of("(2, 64, 16)", o));
+  expect_named(json::parse(attoscope({"judge", "--input", call, "--o", output, "--format", "bf16", "--json", "-"}).out),
+               "the scale of K read with each token's blocks in reverse order");
+}
+
 /// bf16 does not hold the products: a kernel may use them as they are, or rounded.
 TEST(WrongScales, GoldenIsAttentionOfTheProducts) {
   const Stored x(3);
