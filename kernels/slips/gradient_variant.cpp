@@ -266,6 +266,21 @@ class Pass {
   std::vector<double> p_, ds_, p_error_, ds_error_;          ///< of one panel, panel x n_k; the errors are squared
 };
 
+/// Sets row i of delta and of its expected error. `spread` is the sum of squares of P times the length of V.
+void set_delta(GradientRows& r, int i, double spread, const GradientOperands& x, const GradientRounding& rounding) {
+  const int d_v = x.shape().d_v;
+  const double *const o = row_of(r.o.values, i, d_v), *const d_o = row_of(*x.d_o, i, d_v);
+  double delta = 0, stored = 0, length = 0;
+  for (int c = 0; c < d_v; ++c) {
+    delta += d_o[c] * o[c];
+    length += square(o[c]);
+    stored += square(d_o[c] * ulp(rounding.stored_o, o[c])) / 12;
+  }
+  r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
+  r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / d_v + stored +
+                                   square(of_sums * x.d_o_length[at(i)]) * length);
+}
+
 }  // namespace
 
 GradientOperands gradient_operands(std::shared_ptr<const Tensors> tensors, std::shared_ptr<const std::vector<double>> d_o,
@@ -325,23 +340,12 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
       spread += square(s[at(j)] * x.v_length[at(j)]);
       moved += s[at(j)] * steps[at(j)];
     }
-    double* const o = row_of(r.o.values, i, shape.d_v);
     add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
-             o);
-    const double score = largest[at(i)] + term_size(mask_view(problem), i, keys);
-    double delta = 0, stored = 0, length = 0;
-    for (int c = 0; c < shape.d_v; ++c) {
-      const double d_o = row_of(*x.d_o, i, shape.d_v)[c];
-      delta += d_o * o[c];
-      length += square(o[c]);
-      stored += square(d_o * ulp(rounding.stored_o, o[c])) / 12;
-    }
+             row_of(r.o.values, i, shape.d_v));
     r.max[at(i)] = m - r.lowest[at(i)];
     r.lse[at(i)] = r.max[at(i)] + std::log(l);
-    r.relative[at(i)] = of_P + of_sums * (4 + score) + sum.step + moved;
-    r.delta[at(i)] = delta - (x.d_lse.empty() ? 0 : x.d_lse[at(i)]);
-    r.delta_error[at(i)] = std::sqrt(square(r.relative[at(i)] * x.d_o_length[at(i)]) * spread / shape.d_v + stored +
-                                     square(of_sums * x.d_o_length[at(i)]) * length);
+    r.relative[at(i)] = of_P + of_sums * (4 + largest[at(i)] + term_size(mask_view(problem), i, keys)) + sum.step + moved;
+    set_delta(r, i, spread, x, rounding);
   });
   return r;
 }
