@@ -14,6 +14,7 @@
 #include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
 
 #include "app/figures/bundle.h"
@@ -278,12 +279,16 @@ std::vector<std::string> texts_of(const CLI::Option& option, const std::string& 
   return {text};
 }
 
+/// Options whose text may name a folder; the text of another one, such as "hw", may be the name of a folder by chance.
+constexpr std::array<std::string_view, 6> of_folders{"--input", "file", "--kernel", "--against", "--session", "checkpoint"};
+
 /// Files that an option with this text reads.
 std::vector<std::string> read_files(const CLI::Option& option, const std::string& value) {
   std::vector<std::string> files;
+  const bool is_of_folders = std::ranges::find(of_folders, option.get_name()) != of_folders.end();
   for (const std::string& text : texts_of(option, value)) {
     std::ranges::move(files_in(text), std::back_inserter(files));
-    std::ranges::move(files_in_folders(text), std::back_inserter(files));
+    if (is_of_folders) std::ranges::move(files_in_folders(text), std::back_inserter(files));
   }
   return files;
 }

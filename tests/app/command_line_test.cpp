@@ -218,13 +218,23 @@ TEST(CommandLine, InputsInFoldersAndSessionsAreKept) {
     EXPECT_EQ(bytes_of_file(file), bytes) << sentence;
   };
   const std::string q = dump + "/q.npy", k = dump + "/k.npy", points = dump + "/points.csv";
-  keeps({"run", "--input", dump + ":0", "--save", dump}, q,
-        "--input " + q + ": --save writes this file, too, expected another");
+  keeps({"run", "--input", dump + ":0", "--save", dump}, k,
+        "--input " + k + ": --save writes this file, too, expected another");
   keeps({"heads", dump, "--csv", k}, k, "file " + k + ": --csv writes this file, too");
   keeps({"judge", dump, "--json", k}, k, "--json writes this file, too");
   keeps({"run", "--session", session, "--save", dump}, q, "--session " + q + ": --save writes this file, too");
   keeps({"sweep", "--session", session, "--vary", "block_k=2,4", "--csv", q}, q, "--session " + q + ": --csv writes");
   keeps({"sweep", "--merge", dump, "--csv", points}, points, "--merge " + points + ": --csv writes this file, too");
+}
+
+/// The value of an option that takes no folder may be a folder's name by chance.
+TEST(CommandLine, AFolderMayHaveTheNameOfAPolicy) {
+  const TemporaryDirectory scratch;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch / "");
+  const std::vector<std::string> command{"run", "--n", "8", "--d", "2", "--policy", "hw", "--save", "hw"};
+  for (int i = 0; i < 2; ++i) output_of(command);
+  std::filesystem::current_path(before);
 }
 
 /// The names are too long: these files have no place that can be compared, as in a folder that may not be entered.
