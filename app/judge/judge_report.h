@@ -18,8 +18,8 @@ std::array<std::string, 3> judgement_sentences(const CallJudgement& call, const 
 /// The derivation of the tolerance, one sentence a step.
 std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQuestion& question);
 
-/// "The mask of the file is causal."; "of this head" where heads or sequences have masks of their own
-std::string mask_sentence(const MaskTensor& mask);
+/// "The mask of the file is causal."; "of" this `head` where heads or sequences have masks of their own
+std::string mask_sentence(const MaskTensor& mask, const std::string& head = "this head");
 
 /// A ratio as "1.25 times", "5.7 times", "12,345 times", "210,000 times" or "2.1e+09 times"
 std::string times(double ratio);

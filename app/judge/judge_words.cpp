@@ -296,9 +296,9 @@ std::vector<std::string> derivation_of(const CallJudgement& call, const JudgeQue
   return steps;
 }
 
-std::string mask_sentence(const MaskTensor& mask) {
+std::string mask_sentence(const MaskTensor& mask, const std::string& head) {
   const std::optional<Mask> rule = rule_of(mask);
-  const std::string subject = mask.of_one_head ? "The mask of this head " : "The mask of the file ";
+  const std::string subject = "The mask of " + (mask.of_one_head ? head : "the file") + " ";
   if (rule) return subject + (rule->kind == Mask::Kind::none ? "shows every key." : "is " + mask_text(*rule) + ".");
   return subject + (mask.terms.empty() ? "shows each query a run of keys." : "has gaps, or adds numbers to scores.");
 }

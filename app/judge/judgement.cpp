@@ -219,7 +219,8 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   }
   call.sentences = judgement_sentences(call, accepting);
   call.derivation = derivation_of(call, question);
-  if (const auto mask = files.inputs(call.worst_row().head)->mask) call.sentences[1] += " " + mask_sentence(*mask);
+  if (const auto mask = files.inputs(call.worst_row().head)->mask)
+    call.sentences[1] += " " + mask_sentence(*mask, call.worst_row().name);
 }
 
 /// Judges the heads that the question names.

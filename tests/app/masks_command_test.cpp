@@ -242,8 +242,9 @@ TEST(MasksCommand, RulesAreNamed) {
     EXPECT_THAT(call.judged({"--mask-file", file}, 0).out, HasSubstr("The mask of the file is causal."));
   const Keeps padded = [](int, int head, int i, int j) { return head <= j && j <= i; };
   call.output(padded, "padded");
-  EXPECT_THAT(call.judged({"--mask-file", call.write_bits("two", "(1, 2, 16, 16)", call.bits(padded, 1, 2))}, 0, "padded").out,
-              HasSubstr("The mask of this head is "));
+  const std::string of_heads = call.write_bits("two", "(1, 2, 16, 16)", call.bits(padded, 1, 2));
+  EXPECT_THAT(call.judged({"--mask-file", of_heads}, 0, "padded").out, HasSubstr("The mask of head "));
+  EXPECT_THAT(attoscope({"run", "--input", call.files(), "--mask-file", of_heads}).out, HasSubstr("The mask of this head is "));
   call.output([](int, int, int i, int j) { return j <= i + 1; }, "shifted");
   EXPECT_THAT(call.judged({"--mask-file", mask}, 3, "shifted").out, HasSubstr("shifted by one key"));
   const std::string files = call.files();
