@@ -371,13 +371,10 @@ void check_outputs(const std::vector<OutputPlace>& written, const std::vector<Ou
   }
   std::vector<OutputPlace> all = written;
   all.insert(all.end(), others.begin(), others.end());
-  check_distinct(all);
-  for (const OutputPlace& place : named) {
-    if (std::ranges::find(all, place.option, &OutputPlace::option) != all.end()) continue;
-    std::vector<OutputPlace> with_it = all;
-    with_it.push_back(place);
-    check_distinct(with_it);
-  }
+  std::vector<OutputPlace> read = named;
+  const auto writes = [&](const OutputPlace& x) { return std::ranges::find(all, x.option, &OutputPlace::option) != all.end(); };
+  std::erase_if(read, writes);
+  check_distinct(all, read);
 }
 
 void check_tables(const TableFiles& x, const std::vector<OutputPlace>& named) {

@@ -212,6 +212,14 @@ bool link_as(const std::string& temporary, const std::string& name) {
   return true;
 }
 
+/// A file's own path, by which it is told from others; "" for no file, and for a device, to which several may write.
+fs::path compared_path(const std::string& file) {
+  std::error_code error;
+  if (file.empty() || file == "-" || (fs::exists(file, error) && !fs::is_regular_file(file, error))) return {};
+  const fs::path full = fs::weakly_canonical(fs::absolute(file, error), error);
+  return full.empty() ? fs::path(file).lexically_normal() : full;  // empty if a folder on the way may not be entered
+}
+
 }  // namespace
 
 Descriptor::~Descriptor() {
@@ -388,19 +396,17 @@ void check_directory_place(const std::string& option, const std::string& directo
   check(fs::is_directory(folder, error) ? error_beside((folder / "attoscope").string()) : ENOTDIR);
 }
 
-void check_distinct(const std::vector<OutputPlace>& places) {
+void check_distinct(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read) {
   std::map<fs::path, std::string> options;
-  for (const OutputPlace& p : places) {
-    if (p.file.empty() || p.file == "-") continue;
-    std::error_code error;
-    if (fs::exists(p.file, error) && !fs::is_regular_file(p.file, error)) continue;  // several may write to one device
-    const fs::path full = fs::weakly_canonical(fs::absolute(p.file, error), error);
-    const fs::path written = fs::path(p.file).lexically_normal();  // used if a folder on the way may not be entered
-    const auto [earlier, is_new] = options.try_emplace(full.empty() ? written : full, p.option);
-    if (!is_new)
-      throw std::invalid_argument(p.option + " " + p.file + ": " + earlier->second +
-                                  " writes this file, too, expected another");
-  }
+  const auto refuse = [](const OutputPlace& p, const std::string& earlier) {
+    throw std::invalid_argument(p.option + " " + p.file + ": " + earlier + " writes this file, too, expected another");
+  };
+  for (const OutputPlace& p : written)
+    if (const fs::path path = compared_path(p.file); !path.empty())
+      if (const auto [earlier, is_new] = options.try_emplace(path, p.option); !is_new) refuse(p, earlier->second);
+  if (options.empty()) return;
+  for (const OutputPlace& p : read)
+    if (const auto found = options.find(compared_path(p.file)); found != options.end()) refuse(p, found->second);
 }
 
 bool is_running(int process) { return process > 0 && (::kill(process, 0) == 0 || errno != ESRCH); }

@@ -139,8 +139,8 @@ void check_directory_place(const std::string& option, const std::string& directo
 struct OutputPlace {
   std::string option, file;
 };
-/// Throws std::invalid_argument with one sentence if two of them are the same file.
-void check_distinct(const std::vector<OutputPlace>& places);
+/// Throws std::invalid_argument with one sentence if two of `written` are the same file, or one of `read` is one of them.
+void check_distinct(const std::vector<OutputPlace>& written, const std::vector<OutputPlace>& read = {});
 
 /// Removes leftovers beside `path` of programs that were killed while writing it.
 void remove_leftovers(const std::string& path);
