@@ -323,6 +323,15 @@ class OfLibraries(Case):
         self.assertEqual([(call.layer, call.heads) for call in captured.calls], [("layer 5", 2)])
         self.assertEqual(captured.problem(self.file), {"mask": "none", "scale": 0.25})
 
+    def test_gpt2_hides_later_keys_by_itself(self):
+        model = types.ModuleType("transformers.models.gpt2")
+        model.eager_attention_forward = lambda module, query, key, value, attention_mask, **options: (FakeTransposed(query), None)
+        for is_cross, mask in ((False, "causal"), (True, "none")):
+            module = types.SimpleNamespace(layer_idx=0, bias=types.SimpleNamespace(shape=(1, 1, 8, 8)), is_cross_attention=is_cross)
+            with mock.patch.dict(sys.modules, {model.__name__: model}), attoscope.capture(None, self.file) as captured:
+                model.eager_attention_forward(module, self.q, self.q, self.q, None)
+            self.assertEqual(captured.problem(self.file)["mask"], mask)
+
     def test_transformers_options_without_counterpart_are_skipped(self):
         module = types.SimpleNamespace(layer_idx=0, is_causal=True)
         with attoscope.capture(None, self.file) as captured:
@@ -495,6 +504,15 @@ class OfTorch(Case):
         self.assertEqual([len(problem["sink"]) for problem in problems], [4, 4])
         self.assertTrue(all(found.ok for found in captured.judge()))
         self.assertFalse(any(found.ok for found in captured.judge(sink="none")))
+
+    @unittest.skipUnless(transformers, "transformers is not here")
+    def test_the_own_mask_of_gpt2(self):
+        config = transformers.GPT2Config(n_embd=32, n_layer=1, n_head=4, vocab_size=50, attn_pdrop=0.0, attn_implementation="eager")
+        model = transformers.GPT2LMHeadModel(config).eval()
+        for mask in (None, torch.zeros(1, 1, 12, 12)):
+            captured = self.captured(lambda: model.transformer.h[0].attn(torch.randn(1, 12, 32), attention_mask=mask), model)
+            self.assertEqual([captured.problem(file)["mask"] for file in captured.files], ["causal"])
+            self.assertTrue(all(found.ok for found in captured.judge()))
 
     @unittest.skipUnless(transformers, "transformers is not here")
     def test_a_model_of_transformers(self):

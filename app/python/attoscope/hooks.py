@@ -114,7 +114,7 @@ def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: An
     causal = options.get("is_causal")
     causal = getattr(module, "is_causal", True) if causal is None else causal
     if key == "eager":
-        causal = False  # its mask tensor is complete
+        mask, causal = _eager_mask(module, lengths, mask)
     elif hasattr(mask, "mask_mod"):
         mask, causal = dense(mask, n, n_k), False
     elif mask is not None and len(mask.shape) == 2:  # of flash kernels: marks tokens that are not padding
@@ -134,6 +134,17 @@ def _interface_problem(key: str, module: Any, lengths: Tuple[int, int], mask: An
     if options.get("s_aux") is None:
         return problem
     return problem._replace(sink=tuple(numbers_of(options["s_aux"], "s_aux")))
+
+
+def _eager_mask(module: Any, lengths: Tuple[int, int], mask: Any) -> Tuple[Any, bool]:
+    """The mask tensor of an eager function, which is complete except in GPT-2, and True if it is causal without a tensor."""
+    n, n_k = lengths
+    own = getattr(module, "bias", None)  # of GPT-2, which hides later keys by it
+    if len(getattr(own, "shape", ())) != 4 or getattr(module, "is_cross_attention", False):
+        return mask, False
+    if mask is None:
+        return None, True
+    return mask[..., :n_k].masked_fill(~own[:, :, n_k - n:n_k, :n_k].bool(), float("-inf")), False
 
 
 def dense(mask: Any, n: int, n_k: int) -> Any:
