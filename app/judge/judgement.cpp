@@ -71,6 +71,7 @@ FoundFormat format_of_call(const JudgedCall& files, const Format& of_o, const Ca
   const bool has_scale = files.output_scale(0) != nullptr, is_widened = !files.tells_format() && narrow != stored,
              o_fits = is_widened && (of_o == narrow || (of_o == fp16 && fitting_output(files, {narrow}, cancelled)));
   if (is_wide(stored) && !is_wide(o) && !has_scale && (!is_widened || (!o_fits && !is_scaled))) return {o, "since O is in it"};
+  if (is_scaled && is_widened && !o_fits && !has_scale && of_o != fp64) return {of_o, "since O is in it"};
   if (narrow == stored && is_scaled) return {stored, has_scale ? "since Q and O have scales" : "since O is in it"};
   if (narrow == stored) return {stored, "since Q is stored in it"};
   if (files.tells_format()) return {stored, "since Q is stored in it", narrow};

@@ -97,6 +97,10 @@ TEST(JudgeCall, FindsItsFormatInAllHeads) {
   EXPECT_EQ(beside_scales.claim.format, fp32);
   EXPECT_EQ(beside_scales.claim.stored, fp32);
   EXPECT_EQ(beside_scales.why_format, "since O is in it");
+  products.numbers = {1};  // the product with a power of two may be in bf16
+  products.type_of_output = ElementType::F16;
+  products.output_numbers = {of_fp16};
+  EXPECT_EQ(claim_of(products, {}).claim.format, fp16);
   ArraysOfNumbers narrow_output({1, of_fp16});
   narrow_output.output_numbers = {1, 1};
   EXPECT_EQ(claim_of(narrow_output, {}).claim.format, bf16);
