@@ -15,21 +15,28 @@
 namespace attoscope::app {
 namespace {
 
+/// True if Q, K or V of the layer has a scale.
+bool has_scale(const CallFiles& files, const CallFiles::Layer& layer) {
+  return files.part(layer, 0).scale || files.part(layer, 1).scale || files.part(layer, 2).scale;
+}
+
 /// The head of an experiment whose inputs are generated, or come from files that do not fit the loaded output.
 class LoneHead : public JudgedCall {
  public:
-  explicit LoneHead(const Experiment& e) : e_(e), inputs_(is_whole(e.problem) ? e.problem.input.tensors : taken(e)) {}
+  explicit LoneHead(const Experiment& e) : e_(e), inputs_(is_whole(e.problem) ? e.problem.input.tensors : taken(e)) {
+    if (e.problem.input.kind == InputKind::tensors) files_ = std::make_shared<const CallFiles>(e.problem.input.file);
+  }
 
   AttentionShape shape() const override { return shape_of(e_.problem); }
   ElementType type_of_o() const override { return type_named(e_.loaded.type).value_or(ElementType::F64); }
   std::shared_ptr<const Tensors> inputs(int) const override { return inputs_; }
   std::shared_ptr<const std::vector<double>> output(int) const override { return e_.loaded.values; }
+  ElementType type_of_v() const override { return files_ ? files_->tensor(own_layer(), 2).tensor.type : ElementType::F64; }
+  bool has_scales() const override { return files_ && is_whole(e_.problem) && has_scale(*files_, own_layer()); }
   Layer layer_of(int) const override {
-    const Input& input = e_.problem.input;
-    if (input.kind != InputKind::tensors) return {};
-    const auto files = std::make_shared<const CallFiles>(input.file);
-    const CallFiles::Layer& layer = files->layer_of(input.index);
-    return {heads_of_layer(files, layer), input.index - layer.first};
+    if (!files_) return {};
+    const CallFiles::Layer& layer = own_layer();
+    return {heads_of_layer(files_, layer), e_.problem.input.index - layer.first};
   }
 
  private:
@@ -43,8 +50,11 @@ class LoneHead : public JudgedCall {
     return compute(e).inputs;
   }
 
+  const CallFiles::Layer& own_layer() const { return files_->layer_of(e_.problem.input.index); }
+
   Experiment e_;
   std::shared_ptr<const Tensors> inputs_;
+  std::shared_ptr<const CallFiles> files_;  ///< null: the inputs are generated
 };
 
 /// True if the heads of a layer can be judged together with those of the first one.
@@ -153,10 +163,7 @@ std::shared_ptr<const std::vector<double>> JudgedFiles::output(int head) const {
   return std::make_shared<const std::vector<double>>(files_->output(head));
 }
 
-bool JudgedFiles::has_scales() const {
-  const auto has_scale = [&](int part) { return files_->part(layer(), part).scale.has_value(); };
-  return has_scale(0) || has_scale(1) || has_scale(2);
-}
+bool JudgedFiles::has_scales() const { return has_scale(*files_, layer()); }
 
 bool JudgedFiles::has_scaled_inputs() const { return takes_scale(files_->tensor(layer(), 0).tensor.type) && has_scales(); }
 

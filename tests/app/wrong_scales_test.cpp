@@ -71,6 +71,14 @@ class Stored {
     return verdict_on(o);
   }
 
+  /// The outcome of `run` with the exact attention of the second head, in a file that holds this head alone.
+  Outcome run_of_exact() const {
+    std::vector<double> o;
+    for (int i = 0; i < n; ++i) add_exact_row(1, i, false, 1, o);
+    const std::string output = scratch_.write("one.npy", npy_of("(64, 16)", o));
+    return attoscope({"run", "--input", file_ + ":1", "--format", "bf16", "--kernel", output});
+  }
+
   std::vector<float> of_k, of_v;
   double k_scale(int head, int token) const { return of_k[at(head * n + token)]; }
 
@@ -167,6 +175,7 @@ TEST(WrongScales, GoldenIsAttentionOfTheProducts) {
   const std::string right = "Rounded: every element is what a correct bf16 kernel can give on these tensors";
   EXPECT_EQ(conclusion_of(x.verdict_on_exact(1, false)), right + ".");
   EXPECT_EQ(conclusion_of(x.verdict_on_exact(1, true)), right + ", if its Q, K, V are rounded to bf16.");
+  EXPECT_THAT(x.run_of_exact().out, HasSubstr(right + "."));
   for (const bool rounds : {false, true}) expect_named(x.verdict_on_exact(1.07, rounds), "the output is 1.07 times golden");
 }
 
