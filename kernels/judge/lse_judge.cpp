@@ -7,12 +7,43 @@
 #include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/judge/margins.h"
+#include "kernels/parallel/parallel.h"
 #include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
+
+/// Adds the error that fp32 arithmetic is expected to leave in each row.
+void add_errors(LseRows& rows, const Problem& problem, const Tensors& inputs, const Format& format) {
+  const std::vector<double> largest = largest_scores(problem, inputs);
+  const double unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
+  for (std::size_t i = 0; i < rows.lse.size(); ++i)
+    rows.error.push_back(unit * (4 + largest[i] + (std::isfinite(rows.lse[i]) ? std::abs(rows.lse[i]) : 0)));
+}
+
+/// Rows of kernels that round q.k to D before they scale it.
+LseRows rows_of_products(const Problem& problem, const std::shared_ptr<const Tensors>& inputs, const Format& format,
+                         const StopSign& stop) {
+  SoftmaxVariant variant = right_softmax(problem);
+  variant.products = format;
+  const VariantHead head = variant_head(inputs);
+  std::vector<RowSum> sums(at(problem.n));
+  parallel_for(0, problem.n, [&](int i) {
+    stop.check();
+    sums[at(i)] = row_sum(head, variant, i);
+  });
+  LseRows rows;
+  for (const RowSum& sum : sums) {
+    rows.lse.push_back(sum.lse);
+    rows.max.push_back(sum.max);
+  }
+  add_errors(rows, problem, *inputs, format);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (std::isfinite(sums[i].slack)) rows.error[i] += sums[i].slack;
+  return rows;
+}
 
 /// sqrt(sum_j P^2) of each row, from the log-sum-exp of doubled scores.
 std::vector<double> spread_of(Problem problem, const Tensors& inputs, const Format& format, const LseRows& rows,
@@ -88,13 +119,20 @@ class LseJudge {
                                            {1.0, scale, "K times the scale is"},
                                            {root, root, "Q and K times the root of the scale are"}})
       all.push_back(prescaled(usual, of_q, of_k, std::string(said) + " rounded to " + d));
+    LseForm& products = all.emplace_back(usual);
+    products.as = "its q.k are rounded to " + d + " before they are scaled";
+    products.rounds_products = true;
+    products.rows = rows_in(products, products.problem, claim_.format, stop_);
     return all;
   }
 
   std::array<LseJudgement, 2> judged_in(const LseForm& form) const {
     LseJudgement bounds;
     bounds.as = form.as;
-    significand_bits(claim_.format) > 24 ? bound_by<double>(form, bounds) : bound_by<float>(form, bounds);
+    // no rival rounds q.k: the usual ones, held to their own golden, bound what follows
+    const std::optional<LseForm> usual = form.rounds_products ? std::optional(usual_form()) : std::nullopt;
+    const LseForm& bounding = usual ? *usual : form;
+    significand_bits(claim_.format) > 24 ? bound_by<double>(bounding, bounds) : bound_by<float>(bounding, bounds);
     return {held_to_golden(form, bounds, LseBase::e), held_to_golden(form, bounds, LseBase::two)};
   }
 
@@ -203,14 +241,12 @@ LseRows lse_rows(const Problem& problem, const Tensors& inputs, const Format& fo
   RowStates<double> states;
   run(j, rows, nullptr, stop, &states);
   LseRows found{.lse = log_sum_exps(j, rows, states), .max = states.m, .error = {}};
-  const std::vector<double> largest = largest_scores(problem, inputs);
-  const double unit = significand_bits(format) > 24 ? 0x1p-53 : 0x1p-24;
-  for (std::size_t i = 0; i < found.lse.size(); ++i)
-    found.error.push_back(unit * (4 + largest[i] + (std::isfinite(found.lse[i]) ? std::abs(found.lse[i]) : 0)));
+  add_errors(found, problem, inputs, format);
   return found;
 }
 
 LseRows rows_in(const LseForm& form, const Problem& problem, const Format& format, const StopSign& stop) {
+  if (form.rounds_products) return rows_of_products(problem, form.inputs, format, stop);
   const auto rows_at = [&](double factor) {
     Problem scaled = problem;
     scaled.scale = factor * scale_of(scaled);

@@ -75,13 +75,15 @@ struct LseForm {
   std::string as{};  ///< as in `LseJudgement`
   Problem problem;
   std::shared_ptr<const Tensors> inputs;
-  Rounding scores = exact;      ///< of the scores
-  bool sums_rounded_P = false;  ///< its sums add P rounded to D
+  Rounding scores = exact;       ///< of the scores
+  bool rounds_products = false;  ///< q.k is rounded to D before it is scaled
+  bool sums_rounded_P = false;   ///< its sums add P rounded to D
   LseRows rows;
   std::vector<Rival> rivals;
 };
 /// Rows of another problem in this form. If scores are rounded, a score so near the middle of two numbers that fp32 may round
-/// it the other way is found by scaling all scores up and down by a little. Throws what `stop` throws.
+/// it the other way is found by scaling all scores up and down by a little; a q.k so near it, by the error of its sum. Throws
+/// what `stop` throws.
 LseRows rows_in(const LseForm& form, const Problem& problem, const Format& format, const StopSign& stop);
 /// `lse_slip` of one form; `judged` is the judgement in it.
 std::optional<LseSlip> lse_slip_in(const LseForm& form, const JudgedLse& given, LseBase base, const LseJudgement& judged,

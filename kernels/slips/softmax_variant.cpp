@@ -400,6 +400,21 @@ std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& varia
   return e;
 }
 
+RowSum row_sum(const VariantHead& head, const SoftmaxVariant& variant, int row) {
+  const Keys keys = variant.keys(row);
+  RowSum sum;
+  if (keys.empty()) return sum;
+  std::vector<double> e;
+  products(head, row, e);
+  Uncertain uncertain{.steps = std::vector<double>(e.size()), .noise = std::vector<double>(e.size())};
+  to_scores(head, variant, row, keys, e, &uncertain);
+  sum.max = to_weights(variant, keys, false, e);
+  const double l = sum_of(e, keys) + sink_weight(variant, sum.max);
+  sum.lse = sum.max + std::log(l);
+  for (int j = keys.first; j < keys.end; ++j) sum.slack += e[at(j)] / l * uncertain.steps[at(j)];
+  return sum;
+}
+
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack) {
   const Keys visible = variant.keys(row), keys = variant.hidden_score ? Keys{0, head.shape.n_k} : visible;
   std::fill_n(out, head.shape.d_v, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);

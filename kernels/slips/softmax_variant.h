@@ -156,6 +156,14 @@ inline std::vector<double> scores_of_all(const VariantHead& head, SoftmaxVariant
 /// P of `row`, n_k values; hidden keys have 0. `variant` must compute scores from products as correct kernels do.
 std::vector<double> weights(const VariantHead& head, const SoftmaxVariant& variant, int row);
 
+/// Largest score and log-sum-exp of a row, -infinity without keys, and the largest distance from it of correct kernels that
+/// store scores: as in `attend`, scores may be rounded to either of two numbers.
+struct RowSum {
+  double max = -infinity, lse = -infinity, slack = 0;
+};
+/// `variant` must compute scores from products as correct kernels do.
+RowSum row_sum(const VariantHead& head, const SoftmaxVariant& variant, int row);
+
 /// Writes d_v values; all NaN if the row sees no key. `slack`, if given, must hold d_v zeros; adds the largest distance from
 /// these values of correct kernels with such roundings, apart from rounding P and the final O: scores so near the middle of two
 /// numbers that an fp32 sum may round them the other way (for each such key P |V - O| times the step), a stored l that near the

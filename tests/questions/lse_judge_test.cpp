@@ -21,10 +21,11 @@ using namespace planted;
 constexpr float log2_e = std::numbers::log2e_v<float>;
 
 /// Existing kernels, written row by row in float: FlashAttention's loop, its exp2, FlashInfer's (base 2, sums of the
-/// rounded P), Triton's tutorial (Q scaled and rounded), eager scores, and a sum in pairs over all keys.
-enum class LseKind { online, exp2, flashinfer, prescaled, eager, pairs };
-constexpr LseKind lse_kinds[]{LseKind::online,    LseKind::exp2,  LseKind::flashinfer,
-                              LseKind::prescaled, LseKind::eager, LseKind::pairs};
+/// rounded P), Triton's tutorial (Q scaled and rounded), eager scores, a sum in pairs over all keys, and q.k rounded as by a
+/// BLAS in half precision.
+enum class LseKind { online, exp2, flashinfer, prescaled, eager, pairs, products };
+constexpr LseKind lse_kinds[]{LseKind::online, LseKind::exp2,  LseKind::flashinfer, LseKind::prescaled,
+                              LseKind::eager,  LseKind::pairs, LseKind::products};
 
 struct LsePlan {
   LseKind kind = LseKind::online;
@@ -46,6 +47,7 @@ float plain_score(const Seen& x, int i, int j, const Format& f, LseKind kind) {
     s = std::fma(static_cast<float>(q), static_cast<float>(x.k(j, c)), s);
   }
   if (kind == LseKind::prescaled) return s;
+  if (kind == LseKind::products) s = static_cast<float>(round(f, s));
   s *= scale;
   if (kind == LseKind::eager) s = static_cast<float>(round(f, s));
   if (x.p.softcap != 0) s = static_cast<float>(x.p.softcap) * std::tanh(s / static_cast<float>(x.p.softcap));
