@@ -99,6 +99,9 @@ class Collection {
     v.undivided = format_;
     add("its O is" + to_ + " before it is divided by l", v);
     v = right_;
+    v.products = v.tile_products = format_;
+    add("its q.k and each tile's P.V are" + to_ + ", as in PyTorch's kernel for CPUs with a generic BLAS", v);
+    v = right_;
     v.truncated_O = stored_;
     add("its O is cut off to " + name(stored_) + " instead of rounded", v);
     v = right_;

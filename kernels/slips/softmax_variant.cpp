@@ -304,6 +304,22 @@ void cut(const SoftmaxVariant& variant, Keys keys, std::vector<double>& e, std::
   }
 }
 
+/// Adds the possible error of each tile's stored P.V to `slack`; `e` are the weights, l their sum. P is relative to the largest
+/// score up to its tile.
+void add_tile_slack(const VariantHead& head, const SoftmaxVariant& variant, const std::vector<double>& e, double l, Keys keys,
+                    double* slack) {
+  std::vector<double> sum(at(head.shape.d_v));
+  double top = 0;
+  for (int first = keys.first, end = 0; first < keys.end; first = end) {
+    end = std::min(keys.end, (first / key_tile_of_cpu + 1) * key_tile_of_cpu);
+    top = std::max(top, *std::max_element(e.begin() + first, e.begin() + end));
+    if (top == 0) continue;
+    std::ranges::fill(sum, 0.0);
+    add_values(head, variant, e, {first, end}, 1 / top, sum.data());
+    for (int c = 0; c < head.shape.d_v; ++c) slack[c] += top / l * ulp(*variant.tile_products, sum[at(c)]) / 2;
+  }
+}
+
 /// Subtracts the average loss of a truncated O, half a unit, from `out`; adds the possible error of O before its division to
 /// `slack`.
 void end_row(const VariantHead& head, const SoftmaxVariant& variant, double l, double* out, double* slack) {
@@ -448,6 +464,7 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   l = store_weights(variant, keys, l, e, uncertain);
   add_values(head, variant, e, keys, variant.divides ? 1 / l : 1, out);
   if (slack) add_slack(head, uncertain, e, l, keys, out, slack);
+  if (slack && variant.tile_products) add_tile_slack(head, variant, e, l, keys, slack);
   end_row(head, variant, l, out, slack);
 }
 

@@ -91,6 +91,9 @@ struct MergedRuns {
 /// tile. late: alpha is the previous tile's. lost: m is never stored, so alpha is 0.
 enum class StaleMax : std::uint8_t { none, old, first, late, lost };
 
+/// Keys per tile of PyTorch's flash kernel for CPUs (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
+inline constexpr int key_tile_of_cpu = 512;
+
 /// Three-pass softmax. All defaults are correct, except for `scale` and `keys`, which must be set.
 struct SoftmaxVariant {
   double scale = 1;
@@ -122,6 +125,7 @@ struct SoftmaxVariant {
   std::optional<Format> probabilities{};  ///< the normalised P
   std::optional<Format> partials{};       ///< the output of each of `runs`
   std::optional<Format> undivided{};      ///< O before its division by l
+  std::optional<Format> tile_products{};  ///< P.V of each tile of `key_tile_of_cpu` keys, before it is added to O
   bool bias_by_key = false;               ///< ALiBi's bias is slope * key; it differs from the right one by a constant per row
   /// P, or O, is truncated to this format: the variant subtracts the average loss, half a unit in the last place, from its
   /// size.

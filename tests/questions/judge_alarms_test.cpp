@@ -245,6 +245,37 @@ TEST(JudgeAlarms, StoredElsewhere) {
       }
 }
 
+/// PyTorch's flash kernel for CPUs with a BLAS that stores products in D: q.k, and P.V of each tile of 512 keys.
+TEST(JudgeAlarms, StoredProductsOfTiles) {
+  Alarms alarms("stored products of tiles");
+  for (const Format& f : {bf16, fp16}) {
+    if (testing::sanitized) continue;
+    const Problem p = problem_of(f, 600, 64, causal, 1, 1);
+    const Seen x = seen(p);
+    Values o;
+    for (int i = 0; i < x.t.n; ++i) {
+      double m = -infinity, l = 0;
+      Values row(static_cast<std::size_t>(x.t.d_v));
+      for (int first = 0; first <= i; first += 512) {
+        const int end = std::min(i + 1, first + 512);
+        Values s, part(row.size());
+        for (int j = first; j < end; ++j) s.push_back(round(f, x.dot(i, j)) * scale_of(p));
+        const double top = std::max(m, *std::ranges::max_element(s)), alpha = std::exp(m - top);
+        l *= alpha;
+        for (int j = first; j < end; ++j) {
+          const double e = std::exp(s[static_cast<std::size_t>(j - first)] - top);
+          l += e;
+          for (std::size_t c = 0; c < part.size(); ++c) part[c] += round(f, e) * x.v(j, static_cast<int>(c));
+        }
+        for (std::size_t c = 0; c < row.size(); ++c) row[c] = row[c] * alpha + round(f, part[c]);
+        m = top;
+      }
+      for (const double y : row) o.push_back(round(f, y / l));
+    }
+    alarms.look(text_of(f, 64, 1, 0), judged(p, o, f));
+  }
+}
+
 /// Mistakes in settings with wider tolerances, a soft cap, a sink, ALiBi; each moves an element by more than twice its
 /// rounding.
 TEST(JudgeAlarms, NoMistakePassesForAnotherRounding) {
