@@ -107,6 +107,10 @@ class LseJudge {
     stored.scores = to_format(claim_.format);
     for (Rival& r : stored.rivals) r.method.precision[Step::S] = to_main;
     stored.rows = rows_in(stored, stored.problem, claim_.format, stop_);
+    LseForm& products = all.emplace_back(usual);
+    products.as = "its q.k are rounded to " + d + " before they are scaled";
+    products.rounds_products = true;
+    products.rows = rows_in(products, products.problem, claim_.format, stop_);
     LseForm& sums = all.emplace_back(usual);
     sums.as = "its sums add P rounded to " + d;
     sums.sums_rounded_P = true;
@@ -119,10 +123,6 @@ class LseJudge {
                                            {1.0, scale, "K times the scale is"},
                                            {root, root, "Q and K times the root of the scale are"}})
       all.push_back(prescaled(usual, of_q, of_k, std::string(said) + " rounded to " + d));
-    LseForm& products = all.emplace_back(usual);
-    products.as = "its q.k are rounded to " + d + " before they are scaled";
-    products.rounds_products = true;
-    products.rows = rows_in(products, products.problem, claim_.format, stop_);
     return all;
   }
 
