@@ -250,7 +250,7 @@ TEST(JudgeAlarms, StoredProductsOfTiles) {
   Alarms alarms("stored products of tiles");
   for (const Format& f : {bf16, fp16}) {
     if (testing::sanitized) continue;
-    const Problem p = problem_of(f, 600, 64, causal, 1, 1);
+    const Problem p = problem_of(f, 600, 64, causal, 3, 2);
     const Seen x = seen(p);
     Values o;
     for (int i = 0; i < x.t.n; ++i) {
@@ -272,7 +272,7 @@ TEST(JudgeAlarms, StoredProductsOfTiles) {
       }
       for (const double y : row) o.push_back(round(f, y / l));
     }
-    alarms.look(text_of(f, 64, 1, 0), judged(p, o, f));
+    alarms.look(text_of(f, 64, 2, 0), judged(p, o, f));
   }
 }
 
