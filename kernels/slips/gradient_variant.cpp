@@ -12,9 +12,8 @@ namespace {
 
 constexpr double of_sums = 0x1p-24;  ///< relative error of scores, products and sums
 constexpr int panel = 64;            ///< rows of Q that are computed before they are added to dK and dV
-constexpr int key_tile = 512;        ///< keys per tile of PyTorch's kernel for CPUs, which stores its sums after every tile
 
-/// Queries per tile of that kernel (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
+/// Queries per tile of the kernel whose key tiles have `key_tile_of_cpu` keys; it stores its sums after every tile.
 int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
 
 const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
@@ -204,7 +203,8 @@ class Pass {
     for (int c = 0; c < shape_.d; ++c) {
       out[c] *= factor;
       spread[c] = std::sqrt(square(factor) * (spread[c] + square(delta_error * along[at(c)])) + square(sums * out[c]));
-      if (r_.stores_tiles) spread[c] = std::hypot(spread[c], ulp(r_.format, out[c]) * std::sqrt((count - 1) / key_tile / 12.0));
+      if (r_.stores_tiles)
+        spread[c] = std::hypot(spread[c], ulp(r_.format, out[c]) * std::sqrt((count - 1) / key_tile_of_cpu / 12.0));
     }
   }
 
