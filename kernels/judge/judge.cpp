@@ -264,15 +264,6 @@ Judged judged_as_declared_or_not(const JudgedOutput& output, const Options& opti
   return other;
 }
 
-/// The output with scaled inputs rounded to D; none if no kernel rounds them so.
-std::optional<JudgedOutput> with_rounded_inputs(JudgedOutput output) {
-  std::shared_ptr<const Tensors> rounded = rounded_after_scales(output.claim, output.problem.input.tensors);
-  if (!rounded) return {};
-  output.problem.input.tensors = std::move(rounded);
-  output.claim.scaled_inputs = false;
-  return output;
-}
-
 /// Judges by the inputs that a kernel sees first, then by scaled inputs rounded to D.
 Judged judged_by_inputs(const JudgedOutput& output, const Options& options) {
   Judged judged = judged_as_declared_or_not(output, options);

@@ -62,15 +62,6 @@ std::vector<double> spread_of(Problem problem, const Tensors& inputs, const Form
 
 std::string rounded_text(const KernelClaim& claim) { return "its Q, K are rounded to " + name(claim.format); }
 
-/// The log-sum-exp of a kernel that rounds scaled inputs to D; none if no kernel rounds them so.
-std::optional<JudgedLse> with_rounded_inputs(JudgedLse given) {
-  std::shared_ptr<const Tensors> rounded = rounded_after_scales(given.claim, given.problem.input.tensors);
-  if (!rounded) return {};
-  given.problem.input.tensors = std::move(rounded);
-  given.claim.scaled_inputs = false;
-  return given;
-}
-
 class LseJudge {
  public:
   LseJudge(const JudgedLse& given, const Options& options) : given_(given), claim_(given.claim), stop_(options) {}

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/compute.h"
@@ -88,6 +89,16 @@ std::shared_ptr<const Tensors> seen_by(const KernelClaim& claim, const std::shar
 /// Scaled tensors rounded to D, as some kernels use them. Null if none has a scale, if D holds their numbers, or if D has eight
 /// bits: numbers stored in eight bits are not rounded to eight bits again.
 std::shared_ptr<const Tensors> rounded_after_scales(const KernelClaim& claim, const std::shared_ptr<const Tensors>& tensors);
+
+/// An output or a log-sum-exp as that of a kernel with `rounded_after_scales`; none if there is no such kernel.
+template <class Given>
+std::optional<Given> with_rounded_inputs(Given given) {
+  std::shared_ptr<const Tensors> rounded = rounded_after_scales(given.claim, given.problem.input.tensors);
+  if (!rounded) return {};
+  given.problem.input.tensors = std::move(rounded);
+  given.claim.scaled_inputs = false;
+  return given;
+}
 
 /// The tensors with zeros in place of NaN and infinities in keys that a mask tensor drops from all queries, and in queries from
 /// which it drops all keys; the same pointer if there are none.
