@@ -63,8 +63,8 @@ double bytes_needed(const Experiment& e, int threads) {
   return inputs + outputs + stored + backward_bytes(e, rows, threads) + thread_count(threads) * panel;
 }
 
-void refuse(const Experiment& e, int threads, const Experiment& known) {
-  validate(e, known);
+void refuse(const Experiment& e, int threads) {
+  validate(e);
   const double needed = bytes_needed(e, threads), available = available_bytes();
   if (needed <= available) return;
   char text[256];

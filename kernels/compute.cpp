@@ -196,10 +196,9 @@ Answerer with_computation(const Experiment& experiment, const Options& options, 
 }  // namespace
 
 Result compute(const Experiment& experiment, const Options& options) {
+  refuse(experiment, options.threads);
   ComputeCache none;
   ComputeCache::Held& held = (options.cache ? *options.cache : none).held();
-  refuse(experiment, options.threads, held.valid);
-  held.valid = experiment;
   Result result;
   const Answerer by = with_computation(experiment, options, held, [&](auto computation, const Drawing& drawing) {
     result = computation.answer();

@@ -64,9 +64,8 @@ int thread_count(int threads);
 /// Bytes that `compute` needs in addition to those already in use.
 double bytes_needed(const Experiment& experiment, int threads);
 
-/// Checks that `compute` makes first: throws std::invalid_argument (see `validate`, also on `known`) or, if memory does not
-/// suffice, std::runtime_error.
-void refuse(const Experiment& experiment, int threads, const Experiment& known = {});
+/// Checks that `compute` makes first: throws std::invalid_argument or, if memory does not suffice, std::runtime_error.
+void refuse(const Experiment& experiment, int threads);
 
 /// Name of the CPU as a device: "cpu avx512, 2 threads".
 std::string device_name(int threads = 0, std::string_view isa = {});

@@ -126,7 +126,6 @@ struct KnownPasses {
 };
 
 struct ComputeCache::Held {
-  Experiment valid;  ///< an experiment that passed `validate`: the last one, or the default
   std::shared_ptr<const Tensors> raw;
   Problem raw_of;
   std::optional<KnownGolden> golden;

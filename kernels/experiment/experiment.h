@@ -106,9 +106,8 @@ std::vector<int> computed_rows(const Problem& p);
 inline constexpr int max_n = 1 << 20, max_d = 1024;
 inline constexpr double max_alibi = 1e6;
 
-/// Throws std::invalid_argument in one sentence with the key ("problem.n"), the value and the expected one. `known`: an
-/// experiment that was valid; the settings of parts that are equal in it are not listed again, which takes microseconds.
-void validate(const Experiment& e, const Experiment& known = {});
+/// Throws std::invalid_argument in one sentence with the key ("problem.n"), the value and the expected one.
+void validate(const Experiment& e);
 
 /// The reason why `g` cannot be the backward pass of `m`, which is e.a or e.b: one sentence without a full stop; "": it can.
 std::string why_no_gradient(const Experiment& e, const Method& m, const GradMethod& g);
