@@ -160,11 +160,9 @@ ADDITIONS = [
         "a lesson, a lesson view", "README.md",
         {"ui/frame/lesson.h": [
             ("sum, exercise };", "sum, exercise, swatch };"),
+            ("draw_exercise_view;", "draw_exercise_view, draw_swatch_view;"),
             before("});\nstatic_assert(is_in_order(lesson_views",
-                   '    {LessonViewKind::swatch, "swatch", " height ", "A swatch of one colour."},\n')],
-         "ui/learn/page.cpp": [
-             ("draw_exercise_view;", "draw_exercise_view, draw_swatch_view;"),
-             ("draw_exercise_view};", "draw_exercise_view, draw_swatch_view};")]},
+                   '    {LessonViewKind::swatch, "swatch", draw_swatch_view, " height ", "A swatch of one colour."},\n')]},
         checks.lesson_view,
         {"ui/learn/views/view_swatch.cpp":
          "// A square of one colour.\n"

@@ -17,25 +17,31 @@ namespace attoscope::ui {
 
 /// The languages of fenced blocks that are live views.
 enum class LessonViewKind : std::uint8_t { recurrence, code, bits, heatmap, policy, plot, quiz, sum, exercise };
+struct LessonScene;
+/// Draws a view and returns an error sentence about its parameters, or "". Each is in its file of ui/learn/views.
+using DrawLessonView = std::string(LessonScene& scene);
+DrawLessonView draw_recurrence_view, draw_code_view, draw_bits_view, draw_heatmap_view, draw_policy_view, draw_plot_view,
+    draw_quiz_view, draw_sum_view, draw_exercise_view;
 struct LessonViewInfo {
   LessonViewKind kind;
-  std::string_view name;       ///< the language
+  std::string_view name;  ///< the language
+  DrawLessonView* draw;
   std::string_view own_keys;   ///< a blank before and after each; other keys are the experiment's (`attoscope sweep --vary`)
   std::string_view caption{};  ///< a sentence below it on pages; "": made from its keys, in lesson_captions.cpp
 };
 inline constexpr auto lesson_views = std::to_array<LessonViewInfo>({
-    {LessonViewKind::recurrence, "recurrence", " scores values algorithms columns follow height at "},
-    {LessonViewKind::code, "code", " at "},
-    {LessonViewKind::bits, "bits", " value format formats show height storage numbers outlier head "},
-    {LessonViewKind::heatmap, "heatmap", " field tensor controls height "},
-    {LessonViewKind::policy, "policy", " controls height tile hidden ",
+    {LessonViewKind::recurrence, "recurrence", draw_recurrence_view, " scores values algorithms columns follow height at "},
+    {LessonViewKind::code, "code", draw_code_view, " at "},
+    {LessonViewKind::bits, "bits", draw_bits_view, " value format formats show height storage numbers outlier head "},
+    {LessonViewKind::heatmap, "heatmap", draw_heatmap_view, " field tensor controls height "},
+    {LessonViewKind::policy, "policy", draw_policy_view, " controls height tile hidden ",
      "The list says where both methods round, and the plots show the row sum and the error of one row."},
-    {LessonViewKind::plot, "plot",
+    {LessonViewKind::plot, "plot", draw_plot_view,
      " kind vary vary2 measure seeds over controls height memory formats value from to tile hidden at "},
-    {LessonViewKind::quiz, "quiz", " question vary measure best ask equals seeds tolerance explanation answer ",
+    {LessonViewKind::quiz, "quiz", draw_quiz_view, " question vary measure best ask equals seeds tolerance explanation answer ",
      "The question has several answers."},
-    {LessonViewKind::sum, "sum", " gpu format result a b c block "},
-    {LessonViewKind::exercise, "exercise",
+    {LessonViewKind::sum, "sum", draw_sum_view, " gpu format result a b c block "},
+    {LessonViewKind::exercise, "exercise", draw_exercise_view,
      " question kind of scores values blank mistake formats answer answer2 answer3 answer4 tolerance explanation ",
      "The question has several answers."},
 });

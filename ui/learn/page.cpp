@@ -7,10 +7,6 @@
 
 namespace attoscope::ui {
 
-// each in the file of its view
-DrawLessonView draw_recurrence_view, draw_code_view, draw_bits_view, draw_heatmap_view, draw_policy_view, draw_plot_view,
-    draw_quiz_view, draw_sum_view, draw_exercise_view;
-
 namespace {
 
 /// The least page width (at scale 1) for a view beside the text, and the largest width of a single column.
@@ -116,10 +112,6 @@ const Experiment& experiment_of(const LessonView& view, const LessonViewEdits& e
   return *state.experiment;
 }
 
-constexpr EnumArray<LessonViewKind, DrawLessonView*> drawn_views{draw_recurrence_view, draw_code_view,   draw_bits_view,
-                                                                 draw_heatmap_view,    draw_policy_view, draw_plot_view,
-                                                                 draw_quiz_view,       draw_sum_view,    draw_exercise_view};
-
 /// The entry of the reader's changes to a view; the end: there are none.
 auto find_edits(LessonState& lesson, const std::string& name, int view) {
   return std::ranges::find_if(lesson.views, [&](const LessonViewEdits& s) { return s.lesson == name && s.view == view; });
@@ -163,7 +155,7 @@ void draw_view_block(Page& page, const LessonView& view, float room) {
                     .stepping = page.state.stepping,
                     .window = page.session.view};
   ImGui::PushID(view.index);
-  const std::string problem = drawn_views[view.kind](scene);
+  const std::string problem = info(view.kind).draw(scene);
   ImGui::PopID();
   for (const std::string& sentence : {problem, state.problem})
     if (!sentence.empty()) draw_problem(page, std::string(name(view.kind)) + ": " + sentence);

@@ -1,5 +1,5 @@
-/// The live views of lessons. Each is a function of its scene: it draws, keeps the reader's changes in the state, and returns
-/// an error sentence about its parameters, or "". The page draws the sentence below the view.
+/// The live views of lessons, functions of their scene listed in ui/frame/lesson.h: each draws, keeps the reader's changes in
+/// the state, and returns an error sentence about its parameters, or "". The page draws the sentence below the view.
 #pragma once
 
 #include <memory>
@@ -114,8 +114,5 @@ std::optional<LessonQuestion> lesson_question(const Experiment& experiment, std:
 
 /// Sliders and menus for the experiment keys that `controls: format, policy, n, block_k` lists.
 std::string draw_lesson_controls(LessonScene& scene);
-
-/// A view's function, which page.cpp declares: see the head of this file.
-using DrawLessonView = std::string(LessonScene& scene);
 
 }  // namespace attoscope::ui
