@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -40,10 +41,19 @@ void open_closed_streams() {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
 }
 
+/// Allows as many open files as the system grants: a set of hundreds of files keeps each open until all are placed.
+void raise_file_limit() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   open_closed_streams();
+  raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe sets an error of the stream
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond `ulimit -f` sets an error
   std::signal(SIGCHLD, SIG_DFL);  // where a caller ignores it, no child's exit status can be read

@@ -30,34 +30,29 @@ class Workshop {
   Workshop() {
     const fs::path folder = temporary_directory();
     remove_older(folder);
-    std::string name = (folder / (std::string(beginning) + std::to_string(::getpid()) + "-XXXXXX")).string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error(name + ": cannot be made, to draw the picture in (" + std::generic_category().message(errno) +
-                               ").");
-    path_ = name;
+    made_ = make_locked_folder(folder / beginning);
+    if (!made_.lock.valid())
+      throw std::runtime_error(made_.path + ": cannot be made, to draw the picture in (" +
+                               std::generic_category().message(errno) + ").");
   }
   ~Workshop() {
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    fs::remove_all(made_.path, ignored);
   }
   Workshop(Workshop&&) = delete;
-  std::string operator/(const char* name) const { return (path_ / name).string(); }
-  const fs::path& path() const { return path_; }
+  std::string operator/(const char* name) const { return (path() / name).string(); }
+  fs::path path() const { return made_.path; }
 
  private:
   static constexpr std::string_view beginning = "attoscope-figure-";
 
   static void remove_older(const fs::path& folder) {
     std::error_code error, ignored;
-    std::vector<fs::path> dead;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      const int process = process_in(entry->path().filename().string(), beginning);
-      if (process > 0 && !is_running(process)) dead.push_back(entry->path());
-    }
-    for (const fs::path& path : dead) fs::remove_all(path, ignored);
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+      if (const Descriptor old = leftover(entry->path(), beginning); old.valid()) fs::remove_all(entry->path(), ignored);
   }
 
-  fs::path path_;
+  LockedPath made_;
 };
 
 /// Waits for a child and returns its exit status. Throws Stopped if a signal to end stopped it, and kills it and throws Stopped

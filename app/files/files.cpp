@@ -1,14 +1,12 @@
 #include "app/files/files.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <climits>
 #include <filesystem>
@@ -59,21 +57,36 @@ constexpr std::string_view part_mark = ".part-";
 /// Names of folders of old files, before a process id: while new files are being placed, and after all are.
 constexpr std::string_view replaced_mark = ".attoscope-replaced-", outdated_mark = ".attoscope-outdated-";
 
-/// "1234-0" for this process.
-std::string numbered(int attempt) { return std::to_string(::getpid()) + "-" + std::to_string(attempt); }
-
 fs::path folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   return folder.empty() ? "." : folder;
 }
 
-/// Makes a new file beside `path`, whose name becomes `temporary`. Not valid, with errno, if that fails.
-Descriptor open_beside(const std::string& path, mode_t mode, std::string& temporary) {
-  for (int attempt = 0;; ++attempt) {
-    temporary = path + std::string(part_mark) + numbered(attempt);
-    Descriptor d(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (d.valid() || errno != EEXIST || attempt >= 100) return d;
+/// Locks a new file or folder; false if another program took it for a leftover before. Some file systems have no locks.
+bool lock_new(int descriptor) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat status{};
+  return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+/// Makes and locks what `make` opens, with the first free name that begins with `beginning` and the id of this process. The
+/// lock is not valid, with errno, if that fails.
+template <class Make>
+LockedPath make_locked(const std::string& beginning, const Make& make) {
+  constexpr int attempts = 100;
+  LockedPath made;
+  for (int i = 0; i < attempts; ++i) {
+    made.path = beginning + std::to_string(::getpid()) + "-" + std::to_string(i);
+    made.lock = Descriptor(make(made.path.c_str()));
+    if (made.lock.valid() && lock_new(made.lock.get())) return made;
   }
+  return made;
+}
+
+/// Makes a new file beside `path`.
+LockedPath open_beside(const std::string& path, mode_t mode) {
+  return make_locked(path + std::string(part_mark),
+                     [&](const char* name) { return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
 }
 
 /// `folder_of`, the same for all spellings of one folder.
@@ -83,19 +96,19 @@ fs::path full_folder_of(const std::string& path) {
   return error ? folder_of(path) : full;
 }
 
-/// Writes `bytes` to a new file beside `path`, with the mode of `like` if that exists; returns its name.
-std::string write_beside(const std::string& path, std::string_view bytes, Safety safety, const std::string& like) {
+/// Writes `bytes` to a new file beside `path`, with the mode of `like` if that exists.
+LockedPath write_beside(const std::string& path, std::string_view bytes, Safety safety, const std::string& like) {
   struct stat status{};
   const bool has_mode = ::stat(like.c_str(), &status) == 0;
-  std::string temporary;
-  const Descriptor d = open_beside(path, has_mode ? 0600 : 0666, temporary);
-  if (!d.valid()) fail(path, "cannot be written", errno);
+  LockedPath temporary = open_beside(path, has_mode ? 0600 : 0666);
+  const int fd = temporary.lock.get();
+  if (fd < 0) fail(path, "cannot be written", errno);
   try {
-    if (has_mode) ::fchmod(d.get(), status.st_mode & 07777);  // fails on file systems without modes
-    write_all(d.get(), bytes, path);
-    if (safety == Safety::machine && ::fsync(d.get()) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
+    if (has_mode) ::fchmod(fd, status.st_mode & 07777);  // fails on file systems without modes
+    write_all(fd, bytes, path);
+    if (safety == Safety::machine && ::fsync(fd) != 0 && errno != EINVAL) fail(path, "cannot be written", errno);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    ::unlink(temporary.path.c_str());
     throw;
   }
   return temporary;
@@ -103,9 +116,9 @@ std::string write_beside(const std::string& path, std::string_view bytes, Safety
 
 /// Makes a file beside `path` and removes it; returns errno if that fails, else 0.
 int error_beside(const std::string& path) {
-  std::string temporary;
-  if (!open_beside(path, 0666, temporary).valid()) return errno;
-  ::unlink(temporary.c_str());
+  const LockedPath made = open_beside(path, 0666);
+  if (!made.lock.valid()) return errno;
+  ::unlink(made.path.c_str());
   return 0;
 }
 
@@ -136,7 +149,7 @@ class BackupSet {
  public:
   explicit BackupSet(fs::path folder) : folder_(std::move(folder)), lock_(folder_ / "") {}
   ~BackupSet() {
-    if (!aside_.empty()) put_back(aside_);
+    if (aside_.lock.valid()) put_back(aside_.path);
   }
   BackupSet(BackupSet&&) = delete;
 
@@ -144,50 +157,36 @@ class BackupSet {
   void take(const std::vector<fs::path>& paths) {
     std::error_code error;
     if (std::ranges::none_of(paths, [&](const fs::path& p) { return fs::exists(p, error); })) return;
-    make_folder();
+    aside_ = make_locked_folder(folder_ / replaced_mark);
+    if (!aside_.lock.valid()) fail(folder_.string(), "cannot be written", errno);
     for (const fs::path& path : paths) {
-      const fs::path to = aside_ / path.filename();
+      const fs::path to = aside_.path / path.filename();
       if (::rename(path.c_str(), to.c_str()) == 0 || (errno == ENOENT && ::mkdir(to.c_str(), 0700) == 0)) continue;
       fail(path.string(), "cannot be written", errno);
     }
   }
   /// Deletes the old files once all new ones are placed. If the program is killed after the renaming, the new files remain.
   void forget() {
-    if (aside_.empty()) return;
-    const fs::path outdated = folder_ / (std::string(outdated_mark) + aside_.filename().string().substr(replaced_mark.size()));
+    if (!aside_.lock.valid()) return;
+    const LockedPath old = std::exchange(aside_, {});
+    const std::string name = fs::path(old.path).filename().string();
+    const fs::path outdated = folder_ / (std::string(outdated_mark) + name.substr(replaced_mark.size()));
     std::error_code ignored;
-    if (::rename(aside_.c_str(), outdated.c_str()) == 0) aside_ = outdated;
-    fs::remove_all(std::exchange(aside_, {}), ignored);
+    fs::remove_all(::rename(old.path.c_str(), outdated.c_str()) == 0 ? outdated : fs::path(old.path), ignored);
   }
 
  private:
-  void make_folder() {
-    for (int attempt = 0;; ++attempt) {
-      const fs::path name = folder_ / (std::string(replaced_mark) + numbered(attempt));
-      if (::mkdir(name.c_str(), 0700) == 0) {
-        aside_ = name;
-        return;
-      }
-      if (errno != EEXIST || attempt >= 100) fail(folder_.string(), "cannot be written", errno);
-    }
-  }
-
   const fs::path folder_;
   const FolderLock lock_;  ///< keeps the set of another program from mixing with this one
-  fs::path aside_;         ///< empty: no file was moved
+  LockedPath aside_;       ///< lock not valid: no file was moved
 };
 
 /// Cleans up after a killed program: part files of `name`, and folders of old files.
 void remove_leftover(const fs::path& found, const std::string& name) {
-  const std::string called = found.filename().string();
-  const auto dead = [&](std::string_view beginning) {
-    const int process = process_in(called, beginning);
-    return process > 0 && !is_running(process);
-  };
   std::error_code ignored;
-  if (dead(name + std::string(part_mark))) ::unlink(found.c_str());
-  if (dead(replaced_mark)) put_back(found);
-  if (dead(outdated_mark)) fs::remove_all(found, ignored);
+  if (const Descriptor part = leftover(found, name + std::string(part_mark)); part.valid()) ::unlink(found.c_str());
+  if (const Descriptor old = leftover(found, replaced_mark); old.valid()) put_back(found);
+  if (const Descriptor old = leftover(found, outdated_mark); old.valid()) fs::remove_all(found, ignored);
 }
 
 /// Size limit of copies; larger files are not sessions.
@@ -295,7 +294,7 @@ std::string file_state(const std::string& path) {
 
 StagedFiles::~StagedFiles() {
   for (const Staged& f : files_)
-    if (!f.temporary.empty()) ::unlink(f.temporary.c_str());
+    if (f.temporary.lock.valid()) ::unlink(f.temporary.path.c_str());
   for (auto d = directories_.rbegin(); d != directories_.rend(); ++d) ::rmdir(d->c_str());  // fails if not empty
 }
 
@@ -324,7 +323,7 @@ void StagedFiles::add(const std::string& path, std::string_view bytes) {
 
 void StagedFiles::add_absence(const std::string& path) {
   std::error_code error;
-  if (fs::is_regular_file(path, error)) files_.push_back({"", followed(path)});
+  if (fs::is_regular_file(path, error)) files_.push_back({{}, followed(path)});
 }
 
 /// Renames all files; on failure restores the old ones.
@@ -333,14 +332,16 @@ void StagedFiles::place() {
   for (const Staged& f : files_) sets[full_folder_of(f.path)].emplace_back(f.path);
   std::vector<std::unique_ptr<BackupSet>> old;
   for (const auto& [folder, paths] : sets) {
-    const auto goes = [&, folder = folder](const Staged& f) { return f.temporary.empty() && full_folder_of(f.path) == folder; };
+    const auto goes = [&, folder = folder](const Staged& f) {
+      return !f.temporary.lock.valid() && full_folder_of(f.path) == folder;
+    };
     const bool some_go = std::ranges::any_of(files_, goes);
     if (paths.size() < 2 && !some_go) continue;  // rename replaces a single file atomically
     old.push_back(std::make_unique<BackupSet>(folder));
     old.back()->take(paths);
   }
   for (auto f = files_.begin(); f != files_.end(); ++f) {
-    if (f->temporary.empty() || ::rename(f->temporary.c_str(), f->path.c_str()) == 0) continue;
+    if (!f->temporary.lock.valid() || ::rename(f->temporary.path.c_str(), f->path.c_str()) == 0) continue;
     const int error = errno;
     for (auto placed = files_.begin(); placed != f; ++placed)
       if (sets[full_folder_of(placed->path)].size() > 1) ::unlink(placed->path.c_str());
@@ -409,14 +410,19 @@ void check_distinct(const std::vector<OutputPlace>& written, const std::vector<O
     if (const auto found = options.find(compared_path(p.file)); found != options.end()) refuse(p, found->second);
 }
 
-bool is_running(int process) { return process > 0 && (::kill(process, 0) == 0 || errno != ESRCH); }
+LockedPath make_locked_folder(const std::string& beginning) {
+  return make_locked(beginning, [](const char* name) {
+    return ::mkdir(name, 0700) == 0 ? ::open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  });
+}
 
-int process_in(std::string_view name, std::string_view beginning) {
-  if (!name.starts_with(beginning)) return 0;
-  name.remove_prefix(beginning.size());
-  int process = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-  return error == std::errc() && end != name.data() + name.size() && *end == '-' ? process : 0;
+Descriptor leftover(const std::string& path, std::string_view beginning) {
+  const std::string name = fs::path(path).filename().string();
+  const std::size_t end = name.find_first_not_of("0123456789", beginning.size());
+  if (!name.starts_with(beginning) || end == std::string::npos || end == beginning.size() || name[end] != '-') return {};
+  Descriptor d(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  if (d.valid() && ::flock(d.get(), LOCK_SH | LOCK_NB) == 0) return d;
+  return {};
 }
 
 void remove_leftovers(const std::string& path) {
@@ -432,15 +438,15 @@ void remove_leftover_folders(const std::string& directory, std::string_view begi
   std::error_code error, ignored;
   for (fs::directory_iterator folder(directory, error), end; !error && folder != end; folder.increment(error)) {
     if (!folder->is_directory(ignored) || !folder->path().filename().string().starts_with(beginning)) continue;
-    std::vector<fs::path> dead;
+    bool removed = false;
     for (fs::directory_iterator file(folder->path(), ignored); !ignored && file != end; file.increment(ignored)) {
       const std::string name = file->path().filename().string();
       const std::size_t mark = name.rfind(part_mark);
-      const int process = mark == std::string::npos ? 0 : process_in(std::string_view(name).substr(mark), part_mark);
-      if (process > 0 && !is_running(process)) dead.push_back(file->path());
+      if (mark == std::string::npos) continue;
+      const Descriptor part = leftover(file->path(), name.substr(0, mark + part_mark.size()));
+      if (part.valid()) removed |= ::unlink(file->path().c_str()) == 0;
     }
-    for (const fs::path& file : dead) ::unlink(file.c_str());
-    if (!dead.empty()) ::rmdir(folder->path().c_str());  // fails if not empty
+    if (removed) ::rmdir(folder->path().c_str());  // fails if not empty
   }
 }
 
@@ -453,9 +459,9 @@ std::string keep_aside(const std::string& path) try {
     if (has_bytes(name, bytes)) return name;
     std::error_code error;
     if (fs::exists(name, error)) continue;
-    const std::string temporary = write_beside(names.front(), bytes, Safety::machine, path);
-    const bool linked = link_as(temporary, name);
-    ::unlink(temporary.c_str());
+    const LockedPath temporary = write_beside(names.front(), bytes, Safety::machine, path);
+    const bool linked = link_as(temporary.path, name);
+    ::unlink(temporary.path.c_str());
     if (!linked) continue;
     sync_directory(folder_of(path));
     return name;

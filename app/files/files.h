@@ -31,6 +31,12 @@ class Descriptor {
   int fd_ = -1;
 };
 
+/// A new file or folder, locked while the descriptor is open, so that no program takes it for a leftover.
+struct LockedPath {
+  std::string path;
+  Descriptor lock;
+};
+
 class FileMapping;
 
 /// Thrown if a file's content is still being fetched, as in a web page; opening it again later succeeds.
@@ -114,7 +120,8 @@ class StagedFiles {
 
  private:
   struct Staged {
-    std::string temporary, path;  ///< temporary empty: delete the file
+    LockedPath temporary;  ///< lock not valid: delete the file
+    std::string path;
   };
   void place();
 
@@ -148,11 +155,13 @@ void remove_leftovers(const std::string& path);
 /// Removes such leftovers in folders of `directory` whose names begin with `beginning`, and folders that become empty.
 void remove_leftover_folders(const std::string& directory, std::string_view beginning);
 
-/// True while a process with this id exists, of any user; false for 0.
-bool is_running(int process);
+/// Makes and locks a new folder whose path begins with `beginning` and the id of this process. The lock is not valid, with
+/// errno, if that fails.
+LockedPath make_locked_folder(const std::string& beginning);
 
-/// The process id in a name after `beginning`, as in "session.json.part-1234-0"; 0: none.
-int process_in(std::string_view name, std::string_view beginning);
+/// Locks a leftover of a killed program: its name is `beginning`, a process id, '-' and more, as in "session.json.part-1234-0",
+/// and no program has it locked; programs in other containers or on other machines are seen, too. Not valid for other files.
+Descriptor leftover(const std::string& path, std::string_view beginning);
 
 /// Backs up a file beside itself: FILE.kept, FILE.kept-2, ..., the first that has the same bytes or is free; never overwrites.
 /// Returns the backup's path; empty: it could not be written.

@@ -1,11 +1,14 @@
 // Files of sessions: the open file, the autosaved session, the recent files; no change is lost.
 #include "app/session/session_store.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <random>
 #include <set>
@@ -353,13 +356,32 @@ TEST(SessionStore, KilledAtAnyMomentItLeavesTheOldFileOrTheNewOne) {
 
 TEST(Files, FilesOfLivingProcessesAreLeftAlone) {
   const TemporaryDirectory scratch;
-  const std::string mine = scratch.write("s.json.part-" + std::to_string(getpid()) + "-0", "x");
+  const std::string part = "s.json.part-" + std::to_string(getpid());
   const std::string strange = scratch.write("s.json.part-x", "x"), other = scratch.write("t.json.part-1999999999-0", "x");
-  const std::string dead = scratch.write("s.json.part-1999999999-0", "x");
+  const std::string of_no_process = scratch.write("s.json.part-1999999999-0", "x"),
+                    of_this_id = scratch.write(part + "-9", "x");
+  StagedFiles living;
+  living.add(scratch / "s.json", "x");
+  EXPECT_FALSE(std::filesystem::exists(of_no_process) || std::filesystem::exists(of_this_id)) << "nobody writes them";
+  // a writer in another container, where the id of no process here is its own
+  const std::string far = scratch.write("s.json.part-1999999998-0", "x");
+  const Descriptor lock(::open(far.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
   remove_leftovers(scratch / "s.json");
-  EXPECT_TRUE(std::filesystem::exists(mine) && std::filesystem::exists(strange) && std::filesystem::exists(other));
-  EXPECT_FALSE(std::filesystem::exists(dead));
+  for (const std::string& file : {scratch / (part + "-0"), far, strange, other})
+    EXPECT_TRUE(std::filesystem::exists(file)) << file;
   remove_leftovers(scratch / "missing/s.json");
+}
+
+TEST(Files, AFolderOfOldFilesWhoseWriterLivesIsLeftAlone) {
+  const TemporaryDirectory scratch;
+  const LockedPath aside = make_locked_folder(scratch / ".attoscope-replaced-");
+  std::filesystem::create_directory(scratch / ".attoscope-replaced-1999999999-0");
+  for (const std::string& folder : {aside.path, scratch / ".attoscope-replaced-1999999999-0"})
+    std::ofstream(folder + (folder == aside.path ? "/a" : "/b")) << "old";
+  remove_leftovers(scratch / "s.json");
+  EXPECT_FALSE(std::filesystem::exists(scratch / "a"));
+  EXPECT_EQ(bytes_of_file(scratch / "b"), "old") << "restored, as its writer was killed";
 }
 
 TEST(Files, KeptAsideUnderAFreeNameAndNeverOverAnEarlierOne) {

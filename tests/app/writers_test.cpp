@@ -161,7 +161,8 @@ TEST(Leftovers, OfAFiguresFolderGoBeforeItsNameIsGivenAgain) {
     std::ofstream(folder + "/f.csv.part-" + dead + "-0") << "half";
   }
   std::ofstream(scratch / "attoscope-sweep-2/f.csv") << "whole";
-  std::ofstream(scratch / ("attoscope-sweep-2/f.gp.part-" + std::to_string(::getpid()) + "-0")) << "of a program that runs";
+  StagedFiles of_a_program_that_runs;
+  of_a_program_that_runs.add(scratch / "attoscope-sweep-2/f.gp", "half");
   EXPECT_EQ(free_place(scratch / "", "sweep"), place);
   EXPECT_FALSE(std::filesystem::exists(place));
   EXPECT_TRUE(std::filesystem::exists(scratch / "attoscope-sweep-2/f.csv"));
@@ -174,11 +175,11 @@ TEST(Leftovers, OfTheFoldersThatGnuplotDrewIn) {
   if (!has_gnuplot()) GTEST_SKIP() << "there is no gnuplot";
   const TemporaryDirectory scratch;
   std::filesystem::create_directories(scratch / ("tmp/attoscope-figure-" + dead + "-abcdef/deep"));
-  std::filesystem::create_directories(scratch / ("tmp/attoscope-figure-" + std::to_string(::getpid()) + "-abcdef"));
+  const LockedPath living = make_locked_folder(scratch / "tmp/attoscope-figure-");
   const Environment at_scratch("TMPDIR", scratch / "tmp");
   write_bundle(scratch / "f.svg", curve(1), Json{});
   EXPECT_FALSE(std::filesystem::exists(scratch / ("tmp/attoscope-figure-" + dead + "-abcdef")));
-  EXPECT_TRUE(std::filesystem::exists(scratch / ("tmp/attoscope-figure-" + std::to_string(::getpid()) + "-abcdef")));
+  EXPECT_TRUE(std::filesystem::exists(living.path));
 }
 
 TEST(FullDisk, TablesOfASweep) {
