@@ -79,7 +79,7 @@ void Explorer::update(ui::Session& session) {
 /// Reads the experiment's files; reports a missing file, and tensors that differ from the session's.
 bool Explorer::load_files(Experiment& e) {
   std::string failure;
-  const bool loaded = loader_.load(e.problem, failure) && loader_.load_output(e, failure) && loader_.load_gradients(e, failure);
+  const bool loaded = loader_.load(e.problem, failure) && loader_.load_beside(e, failure);
   if (loaded) choices_.missing.clear();
   if (!failure.empty()) {
     const std::optional<MissingFile> missing = missing_file(e);

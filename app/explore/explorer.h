@@ -115,10 +115,9 @@ class Explorer {
                            const GradientSpecs& beside = {});
   FileReader::Read gradient_reading(const GradientSpecs& specs, const Problem& asked);
   FileReader::Read output_reading(const std::string& spec, const Experiment& asked, bool as_b, bool keeps_format = false);
-  FileReader::Read reread_output(const Experiment& experiment);
+  FileReader::Read reread_given(const Experiment& experiment, GivenTensor which);
   FileReader::Read reread_input(const Experiment& experiment);
   void use_lse(ui::Session& shown, const std::string& spec);
-  FileReader::Read reread_gradient(const Experiment& experiment, bool of_lse);
   void open_all(ui::Session& session, const std::vector<std::string>& files, bool keeps_format, const GradientSpecs& beside);
   void open_both(ui::Session& session, const std::string& input, const std::string& output, bool keeps_format,
                  const GradientSpecs& beside);

@@ -87,53 +87,38 @@ bool InputLoader::load(Problem& problem, std::string& failure) {
   return true;
 }
 
-template <class Load>
-bool InputLoader::read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output,
-                             const Experiment& experiment, std::string& failure, Load load) {
-  if (unreadable_output_ == experiment) return false;
-  const Problem& problem = experiment.problem;
-  const std::string input = problem.input.kind == InputKind::tensors ? problem.input.file : "";
-  const Head head{output.file, output.index, problem.n, value_columns(problem), input};
-  auto arrival = read(shelf, head, output.file, [load](const Head& asked, const ReadWatch& watch) {
-    KernelOutput read;
-    read.file = asked.file;
-    read.index = asked.index;
-    load(read, watch);
-    return read;
-  });
-  if (!arrival) return false;
-  if (!arrival->failure.empty()) {
-    unreadable_output_ = experiment;
-    failure = arrival->failure;
-    return false;
-  }
-  keep(arrival->read.digest, changed_tensors(output, arrival->read, name));
-  arrival->read.lse = output.lse;
-  output = arrival->read;
+bool InputLoader::load_beside(Experiment& e, std::string& failure) {
+  for (const GivenTensor which : given_tensors(e))
+    if (is_in_use(e, which) && !load_one(e, which, failure)) return false;
   return true;
 }
 
-bool InputLoader::load_output(Experiment& experiment, std::string& failure) {
-  if (!has_loaded(experiment) || experiment.loaded.values) return true;
-  const auto load = [problem = experiment.problem](KernelOutput& read, const ReadWatch& watch) {
-    load_kernel_output(read, problem, watch);
-  };
-  const bool loaded = read_named(outputs_, "o", experiment.loaded, experiment, failure, load);
-  if (loaded) unreadable_output_.reset();
-  return loaded;
-}
-
-bool InputLoader::load_gradients(Experiment& experiment, std::string& failure) {
-  Backward& b = experiment.backward;
-  if (!b.on) return true;
-  for (const bool of_lse : {false, true}) {
-    KernelOutput& gradient = of_lse ? b.d_lse_file : b.d_o_file;
-    if (gradient.file.empty() || gradient.values || (!of_lse && b.d_o != OutputGradient::file)) continue;
-    const auto load = [problem = experiment.problem, of_lse](KernelOutput& read, const ReadWatch& watch) {
-      load_gradient(read, problem, of_lse, watch);
-    };
-    if (!read_named(of_lse ? d_lse_ : d_o_, of_lse ? "dL" : "dO", gradient, experiment, failure, load)) return false;
+/// Reads one tensor; false as `load`.
+bool InputLoader::load_one(Experiment& e, GivenTensor which, std::string& failure) {
+  KernelOutput& output = given_tensor(e, which);
+  if (output.file.empty() || output.values) return true;
+  if (unreadable_output_ == e) return false;
+  const Problem& problem = e.problem;
+  const std::string input = problem.input.kind == InputKind::tensors ? problem.input.file : "";
+  const Head head{output.file, output.index, problem.n, value_columns(problem), input};
+  auto arrival = read(given_[static_cast<std::size_t>(which)], head, output.file,
+                      [problem, which](const Head& asked, const ReadWatch& watch) {
+                        KernelOutput read;
+                        read.file = asked.file;
+                        read.index = asked.index;
+                        load_given(read, problem, which, watch);
+                        return read;
+                      });
+  if (!arrival) return false;
+  if (!arrival->failure.empty()) {
+    unreadable_output_ = e;
+    failure = arrival->failure;
+    return false;
   }
+  keep(arrival->read.digest, changed_tensors(output, arrival->read, which));
+  arrival->read.lse = output.lse;
+  output = arrival->read;
+  unreadable_output_.reset();
   return true;
 }
 
@@ -166,11 +151,7 @@ std::string InputLoader::changed(const Experiment& e) const {
     if (digest != 0 && found != changed_.end()) all += (all.empty() ? "" : "  ") + found->second;
   };
   if (e.problem.input.kind == InputKind::tensors) add(e.problem.input.digest);
-  if (has_loaded(e)) add(e.loaded.digest);
-  if (e.backward.on) {
-    add(e.backward.d_o_file.digest);
-    add(e.backward.d_lse_file.digest);
-  }
+  for (const GivenTensor which : given_tensors(e)) add(given_tensor(e, which).digest);
   return all;
 }
 

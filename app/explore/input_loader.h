@@ -1,6 +1,7 @@
 /// Reads the files of an experiment. A failed read is repeated only after another question.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "app/explore/file_reader.h"
 #include "app/tensors/head_numbers.h"
+#include "app/tensors/kernel_output.h"
 #include "kernels/experiment/experiment.h"
 #include "ui/frame/entries.h"
 
@@ -22,10 +24,8 @@ class InputLoader {
   /// Reads the problem's tensors and adapts the shape. False if they are not read yet or cannot be read; sets `failure` the
   /// first time.
   bool load(Problem& problem, std::string& failure);
-  /// Reads the kernel's output, if there is one. False as `load`.
-  bool load_output(Experiment& experiment, std::string& failure);
-  /// Reads dO and dL of the backward pass, if they are files. False as `load`.
-  bool load_gradients(Experiment& experiment, std::string& failure);
+  /// Reads the kernel's output, dO and dL of the experiment, if they are files. False as `load`.
+  bool load_beside(Experiment& experiment, std::string& failure);
   /// Records tensors that were read elsewhere, and sentences of `changed_tensors` on them.
   void loaded(const Input& input, const std::vector<std::string>& changed = {});
   /// Allows another read of tensors that could not be read.
@@ -72,15 +72,12 @@ class InputLoader {
     friend bool operator==(const Head&, const Head&) = default;
   };
 
-  /// Reads an output of the experiment by load(output, watch); false as `load_output`.
-  template <class Load>
-  bool read_named(Shelf<Head, KernelOutput>& shelf, const char* name, KernelOutput& output, const Experiment& experiment,
-                  std::string& failure, Load load);
+  bool load_one(Experiment& experiment, GivenTensor which, std::string& failure);
   void keep(std::uint64_t digest, const std::vector<std::string>& changed);
 
   FileReader& reader_;
   Shelf<Head, Input> inputs_;
-  Shelf<Head, KernelOutput> outputs_, d_o_, d_lse_;
+  std::array<Shelf<Head, KernelOutput>, given_names.size()> given_;
   Shelf<std::string, Described> infos_;
   std::optional<Input> loaded_;                   ///< input whose tensors were read last
   std::optional<Input> unreadable_;               ///< input whose tensors could not be read

@@ -239,10 +239,12 @@ std::vector<std::string> read_with_answers(const Experiment& e, const ui::Kernel
 void Explorer::watch_files(const Experiment& e) {
   const Input& input = e.problem.input;
   std::vector<std::string> files = read_with_answers(e, gradient_files_), specs;
-  for (const KernelOutput* const gradient : {&e.backward.d_o_file, &e.backward.d_lse_file})
-    if (e.backward.on && !gradient->file.empty()) files.push_back(gradient_file(gradient->file));
+  for (const GivenTensor which : given_tensors(e))
+    if (which == GivenTensor::o)
+      specs.push_back(e.loaded.file);
+    else
+      files.push_back(gradient_file(given_tensor(e, which).file));
   if (!choices_.missing.empty()) files.push_back(choices_.missing);
-  if (has_loaded(e)) specs.push_back(e.loaded.file);
   if (input.kind == InputKind::tensors && input.tensors && input.file != choices_.example_file) specs.push_back(input.file);
   const auto now = std::chrono::steady_clock::now();
   if (watched_ == std::pair(files, specs) && now < listed_ + FileWatch::period) return;
@@ -272,22 +274,21 @@ void Explorer::read_rewritten(ui::Session& session) {
     const auto failed = [this, file](const std::string& sentence) {
       messages_.notice = file_name(file) + " was rewritten, but cannot be read yet: " + sentence;
     };
-    const bool is_output = has_loaded(e) && is_in(e.loaded.file, file);
-    const bool is_d_o = gradient_file(e.backward.d_o_file.file) == file,
-               is_d_lse = gradient_file(e.backward.d_lse_file.file) == file;
+    std::vector<GivenTensor> given = given_tensors(e);
+    std::erase_if(given, [&](GivenTensor which) {
+      const std::string& spec = given_tensor(e, which).file;
+      return which == GivenTensor::o ? !is_in(spec, file) : gradient_file(spec) != file;
+    });
     const std::vector<std::string> computed = read_with_answers(e, gradient_files_);
     const bool is_computed = std::ranges::find(computed, file) != computed.end();
     if (is_computed) tell(file_name(file) + " was rewritten and is read again.");
-    if (!(is_output || is_d_o || is_d_lse || is_computed) || is_in(e.problem.input.file, file))
-      files_.read(reread_input(e), failed);
-    const auto reread_results = [this, e, is_output, is_d_o, is_d_lse, failed](ui::Session& shown) {
+    if ((given.empty() && !is_computed) || is_in(e.problem.input.file, file)) files_.read(reread_input(e), failed);
+    const auto reread_all = [this, e, given, failed](ui::Session& shown) {
       Experiment now = e;
       now.problem = shown.experiment.problem;
-      if (is_output) files_.read(reread_output(now), failed);
-      if (is_d_o) files_.read(reread_gradient(now, false), failed);
-      if (is_d_lse) files_.read(reread_gradient(now, true), failed);
+      for (const GivenTensor which : given) files_.read(reread_given(now, which), failed);
     };
-    if (is_output || is_d_o || is_d_lse) files_.read([reread_results](const ReadWatch&) { return reread_results; }, failed);
+    if (!given.empty()) files_.read([reread_all](const ReadWatch&) { return reread_all; }, failed);
   }
 }
 
@@ -298,17 +299,18 @@ KernelOutput unread(const KernelOutput& output) { return with_head(with_head(out
 
 }  // namespace
 
-FileReader::Read Explorer::reread_output(const Experiment& e) {
-  return [this, fresh = unread(e.loaded), problem = e.problem](const ReadWatch& watch) -> FileReader::Then {
-    KernelOutput output = fresh;
-    load_kernel_output(output, problem, watch);
-    return [this, output](ui::Session& shown) {
-      KernelOutput& loaded = shown.experiment.loaded;
-      if (loaded.file != output.file || loaded.index != output.index || loaded == output) return;
-      loaded = output;
-      tell(file_name(output.file) + " was rewritten and has been read again.");
-    };
-  };
+FileReader::Read Explorer::reread_given(const Experiment& e, GivenTensor which) {
+  return
+      [this, fresh = unread(given_tensor(e, which)), problem = e.problem, which](const ReadWatch& watch) -> FileReader::Then {
+        KernelOutput read = fresh;
+        load_given(read, problem, which, watch);
+        return [this, read, which](ui::Session& shown) {
+          KernelOutput& now = given_tensor(shown.experiment, which);
+          if (now.file != read.file || now.index != read.index || now == read) return;
+          now = read;
+          tell(file_name(read.file) + " was rewritten and has been read again.");
+        };
+      };
 }
 
 /// Reads Q, K and V again, and the numbers beside them; other numbers that the user chose stay.
@@ -334,20 +336,6 @@ FileReader::Read Explorer::reread_input(const Experiment& e) {
       reading_ += has_other_scale;
       if (has_other_scale) side_.forget(true);
       if (problem != before || has_other_scale) tell("Q, K and V were rewritten and have been read again.");
-    };
-  };
-}
-
-FileReader::Read Explorer::reread_gradient(const Experiment& e, bool of_lse) {
-  const KernelOutput& of_now = of_lse ? e.backward.d_lse_file : e.backward.d_o_file;
-  return [this, fresh = unread(of_now), problem = e.problem, of_lse](const ReadWatch& watch) -> FileReader::Then {
-    KernelOutput gradient = fresh;
-    load_gradient(gradient, problem, of_lse, watch);
-    return [this, gradient, of_lse](ui::Session& shown) {
-      KernelOutput& now = of_lse ? shown.experiment.backward.d_lse_file : shown.experiment.backward.d_o_file;
-      if (now.file != gradient.file || now.index != gradient.index || now == gradient) return;
-      now = gradient;
-      tell(file_name(gradient.file) + " was rewritten and has been read again.");
     };
   };
 }

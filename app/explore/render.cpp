@@ -204,8 +204,7 @@ std::vector<PagePicture> render_views(std::span<const PageView> views, ui::Theme
 void render(ui::Session session, const WindowPicture& shot) {
   Experiment& e = session.experiment;
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem);
-  load_gradients(e);
+  load_given(e);
   const std::string device = usable_device(session.device).spec;
   const ui::PanelInput input = input_of(session, std::make_shared<const Result>(compute(e, {.device = device})), shot);
   write_png(shot.file, draw(std::move(session), input, shot.width, shot.height));

@@ -220,11 +220,13 @@ class Packer {
     else
       pack_output(e.loaded, "o", all && has_loaded(e) ? heads_of_layers(e.loaded.file, of_output) : std::vector{LayerHeads{}},
                   [&](KernelOutput& o) { load_kernel_output(o, of_output, watch_); });
-    for (const bool of_lse : {false, true})
-      if (KernelOutput& gradient = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; !gradient.file.empty())
+    for (const GivenTensor which : {GivenTensor::d_o, GivenTensor::d_lse})
+      if (KernelOutput& gradient = given_tensor(e, which); !gradient.file.empty()) {
+        const bool of_lse = which == GivenTensor::d_lse;
         pack_output(gradient, of_lse ? "dlse" : "do",
                     {all ? in_batch(gradient_heads(gradient.file, read, of_lse), read) : LayerHeads{}},
-                    [&](KernelOutput& o) { load_gradient(o, read, of_lse, watch_); });
+                    [&](KernelOutput& o) { load_given(o, read, which, watch_); });
+      }
   }
 
   void tell(const std::string& sentence) {

@@ -122,15 +122,14 @@ KeptSpec kept_input(Input& input, const ReadWatch& watch) {
           }};
 }
 
-template <class Load>
-KeptSpec kept_output(KernelOutput& output, Load load) {
+KeptSpec kept_output(KernelOutput& output, const Problem& problem, GivenTensor which, const ReadWatch& watch) {
   const KernelOutput kept = output;
   return {&output.file, kept.index, [kept](const std::string&) { return kept.digest; },
-          [kept, load](const std::string& spec, const std::string&) {
+          [kept, &problem, which, watch](const std::string& spec, const std::string&) {
             KernelOutput other;
             other.file = spec;
             other.index = kept.index;
-            load(other);
+            load_given(other, problem, which, watch);
             return other.digest;
           }};
 }
@@ -138,14 +137,8 @@ KeptSpec kept_output(KernelOutput& output, Load load) {
 /// The texts of an experiment, the input first: the others are read with the places that the search has found by then.
 std::vector<KeptSpec> kept_specs(Experiment& e, const ReadWatch& watch) {
   std::vector<KeptSpec> all;
-  const Problem& problem = e.problem;
   if (e.problem.input.kind == InputKind::tensors) all.push_back(kept_input(e.problem.input, watch));
-  if (has_loaded(e))
-    all.push_back(kept_output(e.loaded, [&problem, watch](KernelOutput& other) { load_kernel_output(other, problem, watch); }));
-  for (const bool of_lse : {false, true})
-    if (KernelOutput& file = of_lse ? e.backward.d_lse_file : e.backward.d_o_file; e.backward.on && !file.file.empty())
-      all.push_back(
-          kept_output(file, [&problem, of_lse, watch](KernelOutput& other) { load_gradient(other, problem, of_lse, watch); }));
+  for (const GivenTensor which : given_tensors(e)) all.push_back(kept_output(given_tensor(e, which), e.problem, which, watch));
   return all;
 }
 

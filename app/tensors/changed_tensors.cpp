@@ -48,28 +48,23 @@ std::vector<std::string> changed_tensors(const Input& kept, const Input& read) {
   return changed;
 }
 
-std::vector<std::string> changed_tensors(const KernelOutput& kept, const KernelOutput& read, const std::string& name) {
+std::vector<std::string> changed_tensors(const KernelOutput& kept, const KernelOutput& read, GivenTensor which) {
   if (kept.digest == 0 || read.digest == 0 || kept.digest == read.digest || kept.file != read.file || kept.index != read.index)
     return {};
-  return {changed_sentence(read.file, name, read.index, kept.digest, read.digest)};
+  return {changed_sentence(read.file, given_names[static_cast<std::size_t>(which)], read.index, kept.digest, read.digest)};
 }
 
 std::vector<std::string> changed_tensors(const Experiment& kept, const Experiment& read) {
   std::vector<std::string> all = changed_tensors(kept.problem.input, read.problem.input);
-  const auto add = [&](const KernelOutput& then, const KernelOutput& now, const char* name) {
-    std::ranges::move(changed_tensors(then, now, name), std::back_inserter(all));
-  };
-  add(kept.loaded, read.loaded, "o");
-  add(kept.backward.d_o_file, read.backward.d_o_file, "dO");
-  add(kept.backward.d_lse_file, read.backward.d_lse_file, "dL");
+  for (const GivenTensor t : {GivenTensor::o, GivenTensor::d_o, GivenTensor::d_lse})
+    std::ranges::move(changed_tensors(given_tensor(kept, t), given_tensor(read, t), t), std::back_inserter(all));
   return all;
 }
 
 std::vector<std::string> load_kept(Experiment& e) {
   const Experiment kept = e;
   load_tensors(e.problem.input);
-  if (has_loaded(e)) load_kernel_output(e.loaded, e.problem);
-  load_gradients(e);
+  load_given(e);
   return changed_tensors(kept, e);
 }
 

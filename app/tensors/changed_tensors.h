@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/json/json.h"
+#include "app/tensors/kernel_output.h"
 #include "kernels/experiment/experiment.h"
 
 namespace attoscope::app {
@@ -13,7 +14,7 @@ namespace attoscope::app {
 /// One sentence for each tensor whose digest in `read` differs from that in `kept`: its file, its name, both digests. Empty if
 /// `kept` has no digest, or is another file or head.
 std::vector<std::string> changed_tensors(const Input& kept, const Input& read);
-std::vector<std::string> changed_tensors(const KernelOutput& kept, const KernelOutput& read, const std::string& name);
+std::vector<std::string> changed_tensors(const KernelOutput& kept, const KernelOutput& read, GivenTensor which);
 /// The same for Q, K, V, the mask, a loaded output, dO and dL.
 std::vector<std::string> changed_tensors(const Experiment& kept, const Experiment& read);
 

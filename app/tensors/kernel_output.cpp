@@ -252,6 +252,13 @@ Outputs incoming_in(const std::string& file, const Problem& problem, bool of_lse
   return found;
 }
 
+/// Reads dO or dL that was named and not yet read.
+void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
+  if (gradient.file.empty() || gradient.values) return;
+  const GradientKind kind = incoming(problem, of_lse);
+  take_head(gradient, incoming_in(gradient.file, problem, of_lse), kind.rows, kind.columns, watch);
+}
+
 int equal_heads(const Outputs& found, const GradientKind& kind) {
   return std::ranges::all_of(found, [&](const auto& of) { return of.shape.n == kind.rows; }) ? head_count(found) : 0;
 }
@@ -328,12 +335,6 @@ Outputs outputs_of(const TensorSpec& spec, const Problem& problem) {
 
 KernelOutput parse_gradient(const std::string& text) { return parse_spec("gradient", text, names_gradient); }
 
-void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch) {
-  if (gradient.file.empty() || gradient.values) return;
-  const GradientKind kind = incoming(problem, of_lse);
-  take_head(gradient, incoming_in(gradient.file, problem, of_lse), kind.rows, kind.columns, watch);
-}
-
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch) {
   KernelOutput gradient = parse_gradient(spec);
   const bool names_head = gradient.file != spec;
@@ -391,10 +392,26 @@ GradientSpecs gradients_in(const TensorSpec& spec) {
   return found;
 }
 
-void load_gradients(Experiment& e, const ReadWatch& watch) {
-  Backward& b = e.backward;
-  if (b.on && b.d_o == OutputGradient::file) load_gradient(b.d_o_file, e.problem, false, watch);
-  if (b.on) load_gradient(b.d_lse_file, e.problem, true, watch);
+std::vector<GivenTensor> given_tensors(const Experiment& e) {
+  std::vector<GivenTensor> given;
+  if (has_loaded(e)) given.push_back(GivenTensor::o);
+  for (const GivenTensor gradient : {GivenTensor::d_o, GivenTensor::d_lse})
+    if (e.backward.on && !given_tensor(e, gradient).file.empty()) given.push_back(gradient);
+  return given;
+}
+
+bool is_in_use(const Experiment& e, GivenTensor which) {
+  return which != GivenTensor::d_o || e.backward.d_o == OutputGradient::file;
+}
+
+void load_given(KernelOutput& output, const Problem& problem, GivenTensor which, const ReadWatch& watch) {
+  if (which == GivenTensor::o) return load_kernel_output(output, problem, watch);
+  load_gradient(output, problem, which == GivenTensor::d_lse, watch);
+}
+
+void load_given(Experiment& e, const ReadWatch& watch) {
+  for (const GivenTensor which : given_tensors(e))
+    if (is_in_use(e, which)) load_given(given_tensor(e, which), e.problem, which, watch);
 }
 
 void use_kernel_output(Experiment& experiment, KernelOutput output, bool as_b) {

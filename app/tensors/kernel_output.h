@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,22 @@ KernelOutput parse_gradient(const std::string& spec);
 /// throws as for outputs; tensors are called do, dout, grad_output or the like, dlse or the like, or are the only one of their
 /// file.
 KernelOutput read_gradient(const std::string& spec, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
-/// Reads a gradient that was named and not yet read.
-void load_gradient(KernelOutput& gradient, const Problem& problem, bool of_lse, const ReadWatch& watch = {});
-/// Reads dO and dL of the experiment if they were named and not yet read; does nothing without a backward pass.
-void load_gradients(Experiment& e, const ReadWatch& watch = {});
+
+/// A tensor beside Q, K and V that an experiment reads: a loaded output, dO or dL.
+enum class GivenTensor : std::uint8_t { o, d_o, d_lse };
+inline constexpr std::array given_names{"o", "dO", "dL"};
+template <class ExperimentOrConst>
+auto& given_tensor(ExperimentOrConst& e, GivenTensor which) {
+  return which == GivenTensor::o ? e.loaded : which == GivenTensor::d_o ? e.backward.d_o_file : e.backward.d_lse_file;
+}
+/// The tensors that the experiment names.
+std::vector<GivenTensor> given_tensors(const Experiment& e);
+/// False for a file of dO while another dO is chosen.
+bool is_in_use(const Experiment& e, GivenTensor which);
+/// Reads a tensor that was named and not yet read. Throws as `load_kernel_output`.
+void load_given(KernelOutput& output, const Problem& problem, GivenTensor which, const ReadWatch& watch = {});
+/// Reads all tensors in use that were named and not yet read.
+void load_given(Experiment& e, const ReadWatch& watch = {});
 
 /// Reads dQ, dK or dV that a kernel computed, n x d or keys x d_v: for the head of the problem's input, or the head that `spec`
 /// names. Leaves the values empty if the file has dK or dV with the heads of K and V, which are sums over the heads of a group.

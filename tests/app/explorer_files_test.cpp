@@ -232,11 +232,11 @@ TEST(InputLoader, ReadsAnOutputForTheInputAskedLast) {
   use_kernel_output(e, parse_kernel_output(o + ":1"), false);
   std::string failure;
   e.problem.input = input(1);
-  EXPECT_FALSE(loader.load_output(e, failure));
+  EXPECT_FALSE(loader.load_beside(e, failure));
   e.problem.input = input(2);
   EXPECT_TRUE(eventually([&] {
     reader.update(session);
-    return loader.load_output(e, failure) || !failure.empty();
+    return loader.load_beside(e, failure) || !failure.empty();
   }));
   EXPECT_EQ(failure, "");
   ASSERT_TRUE(e.loaded.values);

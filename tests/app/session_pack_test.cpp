@@ -132,7 +132,7 @@ TEST(SessionPack, HoldsOutputGradientAndMask) {
   s.experiment.backward.d_o = OutputGradient::file;
   s.experiment.backward.d_o_file = parse_gradient(here.write("do.npy", npy_of(11)));
   s.kernel_gradients.dq = here.write("dq.npy", npy_of(12));
-  load_gradients(s.experiment);
+  load_given(s.experiment);
   there.write("s.attoscope.zip", pack_session(s).bytes);
   for (const char* const name : {"q.npy", "k.npy", "v.npy", "mask.npy", "do.npy", "dq.npy"}) fs::remove(here / name);
   const Session again = opened(there / "s.attoscope.zip");
@@ -186,7 +186,7 @@ Session session_of_all_heads(const TemporaryDirectory& place) {
   s.experiment.backward.on = true;
   s.experiment.backward.d_o = OutputGradient::file;
   s.experiment.backward.d_o_file = parse_gradient(place.write("do.safetensors", safetensors_bytes(d_o, {})) + ":2");
-  load_gradients(s.experiment);
+  load_given(s.experiment);
   s.sweep.over = SweepOver::head;
   return s;
 }
@@ -227,7 +227,7 @@ TEST(SessionPack, HoldsTheBatchOfAnOutputAndOfAGradient) {
       s.experiment.backward.on = true;
       s.experiment.backward.d_o = OutputGradient::file;
       s.experiment.backward.d_o_file = parse_gradient(o + ":3");
-      load_gradients(s.experiment);
+      load_given(s.experiment);
     }
     const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
     EXPECT_EQ(*again.loaded.values, *s.experiment.loaded.values);
@@ -289,7 +289,7 @@ TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   s.experiment.backward.on = true;
   s.experiment.backward.d_o = OutputGradient::file;
   s.experiment.backward.d_o_file = parse_gradient(spec);
-  load_gradients(s.experiment);
+  load_given(s.experiment);
   s.sweep.over = SweepOver::head;
   const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
   EXPECT_EQ(again.problem.input.index, 3);
@@ -359,7 +359,7 @@ TEST(SessionPack, HoldsAGradientThatIsNotInUse) {
   s.experiment.backward.d_o_file = parse_gradient(here.write("do.npy", npy_of(11)));
   Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
   again.backward.d_o = OutputGradient::file;
-  load_gradients(again);
+  load_given(again);
   EXPECT_EQ(*again.backward.d_o_file.values, draws(11, rows * columns));
 }
 
@@ -498,7 +498,7 @@ TEST(MovedSessions, LookForATensorOfAFileBesideThemselves) {
   s.experiment.backward.d_o = OutputGradient::file;
   s.experiment.backward.d_o_file = parse_gradient(gradients + ":y");
   s.kernel_gradients.dq = gradients + ":x:0";
-  load_gradients(s.experiment);
+  load_given(s.experiment);
   const std::string file = write_session(there, s);
   for (const char* const part : {"q.npy", "k.npy", "v.npy"}) fs::rename(here / part, there / part);
   fs::rename(gradients, there / "renamed.safetensors");
