@@ -118,18 +118,8 @@ std::string PlotExporter::ask(const ui::ExportRequest& wanted, const ui::Session
                  field = session.view.field](const Cancelled&) { return keep_field(directory, shown, field); });
     return "Writing the field.";
   }
-  const PlotData data{known.answer.result,
-                      known.side.scores,
-                      known.side.clipping,
-                      known.side.why,
-                      nullptr,
-                      known.train,
-                      slip_answer(session.view, known),
-                      known.side.gradient_window,
-                      known.side.followed,
-                      known.side.gradient_trace,
-                      known.side.gradient_why,
-                      known.side.verdict};
+  const PlotData data{
+      .result = known.answer.result, .side = known.side, .train = known.train, .slip_output = slip_answer(session.view, known)};
   plots_->add([directory = directory_, wanted, session, data, part = known_part(wanted.plot, known)](
                   const Cancelled& cancelled) { return keep_figure(directory, wanted, session, data, part, cancelled); });
   return "Drawing the " + wanted.name + ".";

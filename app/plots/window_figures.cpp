@@ -180,7 +180,7 @@ Drawn drawn_strip(ui::Plot plot, const ui::View& view, const PlotData& data) {
                                                                      {ui::Plot::error, ui::StripPlot::error}}};
   ui::PanelInput input;
   input.answer.result = data.result;
-  input.side.followed = data.followed;
+  input.side.followed = data.side.followed;
   if (plot == ui::Plot::largest_dS || plot == ui::Plot::lost_dS || plot == ui::Plot::gradient_sums)
     throw std::invalid_argument("The strip shows no backward pass, so there are no gradients to draw.");
   if (const std::string why = why_no_recurrence(input); !why.empty()) throw std::invalid_argument(why);
@@ -218,11 +218,11 @@ std::vector<ui::FigurePanel> scatter_panels(const ui::ShownTensor& shown) {
 
 /// Draws the errors of a loaded output's rows over their tolerances.
 Drawn drawn_kernel_rows(const PlotData& data) {
-  if (!data.verdict) throw std::invalid_argument("No output of a kernel is loaded, so there are no rows to judge.");
-  if (const std::string& why = data.verdict->call.incomparable(); !why.empty()) throw std::invalid_argument(why);
+  if (!data.side.verdict) throw std::invalid_argument("No output of a kernel is loaded, so there are no rows to judge.");
+  if (const std::string& why = data.side.verdict->call.incomparable(); !why.empty()) throw std::invalid_argument(why);
   ui::PanelInput input;
   input.answer.result = data.result;
-  input.side.verdict = data.verdict;
+  input.side.verdict = data.side.verdict;
   ui::KernelRows rows;
   if (!refresh_kernel_rows(rows, input)) throw std::invalid_argument("The verdict is on another output than the one loaded.");
   return {"The largest error of each tile of rows over its tolerance", {kernel_rows_panel(rows)}};
@@ -232,7 +232,7 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
   const Result& r = *data.result;
   if (plot == ui::Plot::heat_map) return drawn_heat(session, data, print);
   if (plot == ui::Plot::kernel_rows) return drawn_kernel_rows(data);
-  if (is_of_gradients(plot, session)) return drawn_gradients(plot, session.view, *data.gradient_trace);
+  if (is_of_gradients(plot, session)) return drawn_gradients(plot, session.view, *data.side.gradient_trace);
   if (is_over_tiles(plot)) return drawn_strip(plot, session.view, data);
   ui::SeenTensor seen;
   const ui::ShownTensor& shown = shown_answer(seen, data.result, session.view);
@@ -249,18 +249,18 @@ Drawn drawn_plot(ui::Plot plot, const ui::Session& session, const PlotData& data
         scatter_panels(shown)};
   const std::optional<AnswerTensor> gradient = ui::attributed_gradient(session.view.tensor, session.experiment);
   const std::string& explained = names[explains_b(session) ? 1 : 0];
-  if (plot == ui::Plot::why && (gradient ? data.gradient_why->shares.empty() : data.why->steps.empty()))
+  if (plot == ui::Plot::why && (gradient ? data.side.gradient_why->shares.empty() : data.side.why->steps.empty()))
     throw std::invalid_argument("No step of " + explained +
                                 (gradient ? "'s backward pass rounds anything" : " rounds anything but the inputs") +
                                 ", so there is nothing to attribute.");
   if (plot == ui::Plot::why && gradient)
-    return {
-        fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
-        {ui::why_panel(data.gradient_why->total[gradient_place(*gradient)].mean_abs,
-                       ui::named_shares(ui::sorted_shares(*data.gradient_why, *gradient), *gradient), explains_b(session))}};
+    return {fmt::format("Change of the mean error of {}'s {} if one step were exact", explained, name(*gradient)),
+            {ui::why_panel(data.side.gradient_why->total[gradient_place(*gradient)].mean_abs,
+                           ui::named_shares(ui::sorted_shares(*data.side.gradient_why, *gradient), *gradient),
+                           explains_b(session))}};
   if (plot == ui::Plot::why)
     return {"Change of the mean error of " + explained + " if one step were exact",
-            {ui::why_panel(data.why->total.mean_abs, named_shares(*data.why), explains_b(session))}};
+            {ui::why_panel(data.side.why->total.mean_abs, named_shares(*data.side.why), explains_b(session))}};
   const std::vector<ui::TrafficOf> all = ui::traffic_of_passes(r);
   return {"Bytes between HBM and the chip, and the roofline of a data sheet",
           {bytes_panel(all), roofline_panel(all, data_sheets[static_cast<std::size_t>(session.view.machine)])}};
@@ -384,16 +384,16 @@ void answer_map(PlotData& known, const ui::Session& session, const Options& opti
   known.file = file_of(e.problem.input);
   if (shows_pairs(view, e)) {
     const ScoreQuestion question = figure_scores(session);
-    if (!known.pairs || !(known.pairs->question == question))
-      known.pairs = std::make_shared<const GradientWindow>(gradient_window(question, options));
+    if (!known.side.gradient_window || !(known.side.gradient_window->question == question))
+      known.side.gradient_window = std::make_shared<const GradientWindow>(gradient_window(question, options));
   } else if (view.picture == ui::PictureKind::scores) {
     const ScoreQuestion question = figure_scores(session);
-    if (!known.scores || !(known.scores->question == question))
-      known.scores = std::make_shared<const ScoreWindow>(scores(question, options));
+    if (!known.side.scores || !(known.side.scores->question == question))
+      known.side.scores = std::make_shared<const ScoreWindow>(scores(question, options));
   }
   const bool counts = view.picture == ui::PictureKind::rescales && shows_counts(view.rescale_show);
-  if (counts && (!known.clipping || !ui::answers(known.clipping->experiment, e)))
-    known.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
+  if (counts && (!known.side.clipping || !ui::answers(known.side.clipping->experiment, e)))
+    known.side.clipping = std::make_shared<const Clipping>(clipping(e, clipping_rows, options));
   if (heat_panel_count(session) > 1 && view.second_slip && has_loaded(e) && !known.slip_output)
     known.slip_output = slip_output_of(*known.result, view.slip, options);
 }
@@ -426,25 +426,25 @@ PlotData answered(ui::Plot plot, const ui::Session& session, PlotData known, con
     if (const auto shares = shares_of(judge_experiment(e, options))) known.result = with_shares(*known.result, *shares);
   if (plot == ui::Plot::heat_map) answer_map(known, session, options);
   if (needs_followed(plot, e) && !is_of_gradients(plot, session) &&
-      (!known.followed || known.followed->answer->experiment != ui::followed_beside(e)))
-    known.followed = std::make_shared<const ui::FollowedRow>(
+      (!known.side.followed || known.side.followed->answer->experiment != ui::followed_beside(e)))
+    known.side.followed = std::make_shared<const ui::FollowedRow>(
         ui::FollowedRow{std::make_shared<const Result>(compute(ui::followed_beside(e), options)), {}});
   if (is_of_gradients(plot, session)) {
     const GradientTraceQuestion question = gradient_question(session);
-    if (!known.gradient_trace || !(known.gradient_trace->question == question))
-      known.gradient_trace = std::make_shared<const GradientTrace>(gradient_trace(question, options));
+    if (!known.side.gradient_trace || !(known.side.gradient_trace->question == question))
+      known.side.gradient_trace = std::make_shared<const GradientTrace>(gradient_trace(question, options));
   }
   if (plot == ui::Plot::kernel_rows && has_loaded(e) &&
-      (!known.verdict || known.verdict->experiment != ui::verdict_question(e)))
-    known.verdict = std::make_shared<const ui::HeadVerdict>(ui::HeadVerdict{
+      (!known.side.verdict || known.side.verdict->experiment != ui::verdict_question(e)))
+    known.side.verdict = std::make_shared<const ui::HeadVerdict>(ui::HeadVerdict{
         .experiment = ui::verdict_question(e), .call = judge_experiment(ui::verdict_question(e), options), .shares = nullptr});
   if (plot != ui::Plot::why) return known;
   const Experiment explained = explained_experiment(session);
   if (ui::attributed_gradient(session.view.tensor, e)) {
-    if (!known.gradient_why || !ui::answers(known.gradient_why->experiment, explained))
-      known.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(explained, options));
-  } else if (!known.why || !ui::answers(known.why->experiment, explained)) {
-    known.why = std::make_shared<const Attribution>(attribute(explained, options));
+    if (!known.side.gradient_why || !ui::answers(known.side.gradient_why->experiment, explained))
+      known.side.gradient_why = std::make_shared<const GradAttribution>(attribute_gradients(explained, options));
+  } else if (!known.side.why || !ui::answers(known.side.why->experiment, explained)) {
+    known.side.why = std::make_shared<const Attribution>(attribute(explained, options));
   }
   return known;
 }

@@ -16,33 +16,17 @@
 #include "ui/frame/ui_state.h"
 #include "ui/session/session.h"
 
-namespace attoscope {
-struct GradientWindow;
-struct Result;
-}  // namespace attoscope
-
-namespace attoscope::ui {
-struct FollowedRow;
-}  // namespace attoscope::ui
-
 namespace attoscope::app {
 
 /// The answers that plots are made of; null: not computed.
 struct PlotData {
-  std::shared_ptr<const Result> result;
-  std::shared_ptr<const ScoreWindow> scores;
-  std::shared_ptr<const Clipping> clipping;
-  std::shared_ptr<const Attribution> why;
-  std::shared_ptr<const ui::SweepTable> sweep;
+  std::shared_ptr<const Result> result{};
+  ui::SideInput side{};
+  std::shared_ptr<const ui::SweepTable> sweep{};
   ui::TrainView train{};
-  std::shared_ptr<const Result> slip_output{};        ///< `result` with a slip's output, if the view shows it
-  std::shared_ptr<const GradientWindow> pairs{};      ///< P, dP and dS of the backward pass, if the view shows one of them
-  std::shared_ptr<const ui::FollowedRow> followed{};  ///< the method followed next to a loaded output
-  std::shared_ptr<const GradientTrace> gradient_trace{};
-  std::shared_ptr<const GradAttribution> gradient_why{};
-  std::shared_ptr<const ui::HeadVerdict> verdict{};  ///< on the loaded output
-  ui::LessonAnswerPtr lesson{};                      ///< answer to the question of a lesson's plot
-  ui::TensorFileInfo file{};                         ///< file of the experiment's input: titles name its heads
+  std::shared_ptr<const Result> slip_output{};  ///< `result` with a slip's output, if the view shows it
+  ui::LessonAnswerPtr lesson{};                 ///< answer to the question of a lesson's plot
+  ui::TensorFileInfo file{};                    ///< file of the experiment's input: titles name its heads
 };
 
 /// True if the plot shows an answer to the session's experiment.

@@ -125,7 +125,7 @@ constexpr EnumArray<ui::RescaleShow, const char*> rescale_titles{"it moved", "m 
 std::vector<ui::FigurePanel> rescale_panels(const ui::View& view, const PlotData& data, const PanelPrint& print) {
   ui::UiState state;
   ui::RescaleState& m = state.rescale_map;
-  refresh_map(m, data.result, data.clipping, view.rescale_show);
+  refresh_map(m, data.result, data.side.clipping, view.rescale_show);
   if (m.rows <= 0 || m.cols <= 0)
     throw std::invalid_argument("There is no map of rescales to draw: method a keeps no running max.");
   const Experiment& e = shows_counts(m.show) ? m.clipping->experiment : m.result->experiment;
@@ -146,8 +146,8 @@ constexpr EnumArray<ui::ScoreShow, const char*> score_titles{"S as it is rounded
 std::vector<ui::FigurePanel> score_panels(const ui::View& view, const PlotData& data, const PanelPrint& print) {
   ui::UiState state;
   ui::ScoreState& m = state.scores;
-  refresh_scores(m, data.scores, view.score_show);
-  const Problem& p = data.scores->question.experiment.problem;
+  refresh_scores(m, data.side.scores, view.score_show);
+  const Problem& p = data.side.scores->question.experiment.problem;
   ui::FigureHeat heat = heat_of(m, ui::seen(view.score_look.zoom, p.n, key_count(p)), print,
                                 colouring(view.score_show != ui::ScoreShow::P, colour_range(state, view), view));
   hide_unseen(m, p, 1, false);
@@ -161,7 +161,8 @@ std::vector<ui::FigurePanel> score_panels(const ui::View& view, const PlotData& 
 ui::ShownTensor shown_in(const ui::Session& session, const PlotData& data) {
   ui::SeenTensor seen;
   ui::SeenPairs pairs;
-  if (shows_pairs(session.view, session.experiment)) return shown_pairs(pairs, data.pairs, session.view.pair_show);
+  if (shows_pairs(session.view, session.experiment))
+    return shown_pairs(pairs, data.side.gradient_window, session.view.pair_show);
   return shown_answer(seen, data.result, session.view);
 }
 
