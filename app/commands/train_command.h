@@ -26,7 +26,7 @@ inline constexpr std::array<FieldOption, 14> recipe_options{{
     {"--final-rate", "final_rate", "learning rate at the end of the cosine (a tenth of --rate)"},
     {"--warmup", "warmup", "steps in which the rate rises (20)"},
     {"--clip", "clip", "largest norm of the gradient; 0: not clipped (1)"},
-    {"--weight-decay", "weight_decay", "of matrices (0.1)"},
+    {"--weight-decay", "weight_decay", "of matrices but embedding and positions (0.1)"},
     {"--seed", "seed", "of the first weights (1)"},
     {"--data-seed", "data_seed", "of the batches (1)"},
     {"--loss-scale", "loss_scale", "to begin with, a power of two, where the format has less than 8 exponent bits (65536)"},

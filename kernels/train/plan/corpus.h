@@ -34,8 +34,8 @@ struct Batch {
   std::vector<std::uint16_t> input, target;  ///< target is the next character
 };
 
-/// The batch of a step: `sequences` pieces of the text from random places, which depend only on the seed and the step. The text
-/// must be longer than `context`.
+/// The batch of a step: `sequences` pieces of the text, which must be longer than `context`. Piece s begins at u (size -
+/// context), rounded down; u in [0, 1) has the first two words of philox(step, s, 0x62617463, seed) as its bits.
 Batch batch_at(std::span<const std::uint16_t> text, std::uint64_t seed, int step, int sequences, int context);
 
 /// Batch `index` of `count`: pieces at evenly spaced places of the text, which must be longer than `context`.

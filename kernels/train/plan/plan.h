@@ -36,7 +36,8 @@ inline constexpr int max_layers = 12, max_width = 768, max_heads = 16, max_conte
 inline constexpr int max_train_steps = 1'000'000;
 inline constexpr double max_held_out = 0.5;
 
-/// AdamW (arXiv 1711.05101) with warm-up, a cosine down to `final_rate`, and clipping of the gradient's norm.
+/// AdamW (arXiv 1711.05101) with clipping of the gradient's norm. The rate of step t, from 1 on, is rate t / warmup up to
+/// `warmup`, then final_rate + (rate - final_rate) (1 + cos(pi (t - warmup) / (steps - warmup))) / 2.
 struct Recipe {
   int batch = 8;  ///< sequences a step
   int steps = 400;
