@@ -6,10 +6,12 @@
 #include <limits>
 #include <new>
 #include <numeric>
-#include <stdexcept>
+#include <utility>
 
 #include "kernels/arithmetic/exponential.h"
 #include "kernels/arithmetic/random.h"
+#include "kernels/experiment/matrix.h"
+#include "tests/reference/plain_steps.h"
 
 namespace attoscope::plain {
 namespace {
@@ -42,168 +44,132 @@ T token_sum(int count, int piece, Step step) {
 
 // --- attention ----------------------------------------------------------------------------------------------------------
 
-/// One head of one sequence; the method's `input` step rounds its inputs, row-major context x d.
+/// One head of a sequence as an experiment, whose roundings are those of the head's rule; `place` is sequence * heads + head.
 template <class T>
-class Head {
- public:
-  using Values = std::vector<T>;
-
-  Head(const HeadBatch<T>& heads, int sequence, int head)
-      : heads_(heads),
-        rule_(heads.rules[head]),
-        job_(rule_.job),
-        n_(heads.context),
-        d_(heads.d),
-        first_(static_cast<std::int64_t>(sequence) * n_ * heads.row_stride + static_cast<std::int64_t>(head) * d_),
-        statistics_(static_cast<std::int64_t>(sequence * heads.heads + head) * n_),
-        q_(taken(heads.q)),
-        k_(taken(heads.k)),
-        v_(taken(heads.v)) {
-    const Method& m = job_.method;
-    const bool known = (m.algorithm == Algorithm::flash2 || m.algorithm == Algorithm::three_pass) && !job_.reversed &&
-                       m.exponential == ExponentialKind::natural && m.order == SumOrder::sequential && m.tie_beta == 0 &&
-                       m.p_exponent == 0 && !m.kahan_l;
-    if (!known) throw std::invalid_argument("no plain attention of this kind");
-  }
-
-  void forward() {
-    for (int row = 0; row < n_; ++row) rule_.normalises ? three_pass(row) : flash2(row);
-  }
-
-  void backward(const HeadGradient<T>& g) {
-    for (int row = 0; row < n_; ++row) {
-      const Values O = line(heads_.o, row), d_O = line(g.d_o, row), P = weights(row);
-      Values dP;
-      for (int key = 0; key <= row; ++key) dP.push_back(r(GradStep::dP, chain(GradStep::dp_step, d_O, line(v_, key))));
-      const bool from_O = rule_.delta_from == DeltaFrom::output;
-      const T delta = r(GradStep::delta, from_O ? chain(GradStep::delta_step, d_O, O) : chain(GradStep::delta_step, P, dP));
-      for (int key = 0; key <= row; ++key) {
-        const auto j = static_cast<std::size_t>(key);
-        dS_.push_back(r(GradStep::dS, P[j] * r(GradStep::centred, dP[j] - delta)));
-        P_.push_back(r(GradStep::P, P[j]));
-      }
+Experiment experiment_of(const HeadBatch<T>& heads, int place) {
+  const Job<T>& job = heads.rules[place % heads.heads].job;
+  const auto rounding_of = [](const RounderPlan<T>& plan) { return plan.rounds() ? to_format(plan.format) : exact; };
+  Tensors t = Tensors::shaped(AttentionShape::square(heads.context, heads.d));
+  for (const auto& [from, to] : {std::pair{heads.q, &t.q}, {heads.k, &t.k}, {heads.v, &t.v}})
+    for (int row = 0; row < heads.context; ++row) {
+      const T* const first = from + offset_of(heads, place) + row * heads.row_stride;
+      to->insert(to->end(), first, first + heads.d);
     }
+  Experiment e{.format = sizeof(T) == sizeof(float) ? fp32 : fp64, .a = job.method};
+  e.problem.n = heads.context;
+  e.problem.d = heads.d;
+  e.problem.mask.kind = Mask::Kind::causal;
+  e.problem.input.tensors = std::make_shared<const Tensors>(std::move(t));
+  for (std::size_t i = 0; i < step_count; ++i) e.a.precision.steps[i] = rounding_of(job.plans[i]);
+  e.a.partial = rounding_of(job.partial);
+  return e;
+}
+
+template <class T>
+void attend_head(const HeadBatch<T>& heads, int place) {
+  const Experiment e = experiment_of(heads, place);
+  const std::vector<Row> rows = attend(e, e.a, *e.problem.input.tensors, attoscope::numbers(heads.context));
+  for (int i = 0; i < heads.context; ++i) {
+    const Row& row = rows[static_cast<std::size_t>(i)];
+    T* const o = heads.o + offset_of(heads, place) + i * heads.row_stride;
+    std::ranges::transform(row.output, o, [](double x) { return static_cast<T>(x); });
+    heads.m[place * heads.context + i] = static_cast<T>(row.m);
+    heads.l[place * heads.context + i] = static_cast<T>(row.l);
+  }
+}
+
+/// The rule of kernels/train/head/head.h for the gradients of one head, one number at a time.
+template <class T>
+class HeadBackward {
+ public:
+  HeadBackward(const HeadGradient<T>& gradient, int place)
+      : gradient_(gradient),
+        heads_(gradient.forward),
+        rule_(heads_.rules[place % heads_.heads]),
+        n_(heads_.context),
+        first_(offset_of(heads_, place)),
+        state_(place * n_),
+        seed_(head_seed(heads_.rounding_seed, place)),
+        e_(by_fma(experiment_of(heads_, place))),
+        steps_(e_, e_.a, *e_.problem.input.tensors) {
+    for (std::vector<T>* matrix : {&P_, &dS_}) matrix->resize(static_cast<std::size_t>(n_ * n_));
+    for (int row = 0; row < n_; ++row) weigh(row);
     for (int row = 0; row < n_; ++row)
-      for (int col = 0; col < d_; ++col) write_gradients(g, row, col);
+      for (int c = 0; c < heads_.d; ++c) sum_up(row, c);
   }
 
  private:
-  T r(Step step, T x) const { return rounded_by(job_[step], x); }
-  T r(GradStep step, T x) const { return rounded_by(rule_[step], x); }
-  T scale() const { return job_.scale; }
-
-  Values taken(const T* x) const {
-    Values values;
-    for (int row = 0; row < n_; ++row)
-      for (const T value : line(x, row)) values.push_back(r(Step::input, value));
-    return values;
-  }
-  Values line(const T* x, int row) const {
-    const T* start = x + first_ + row * heads_.row_stride;
-    return {start, start + d_};
-  }
-  Values line(const Values& x, int row) const { return {x.begin() + row * d_, x.begin() + (row + 1) * d_}; }
-  T of(const Values& x, int row, int col) const { return x[static_cast<std::size_t>(row * d_ + col)]; }
-  /// The index of (row, key) in arrays of visible pairs.
-  static std::size_t pair(int row, int key) { return static_cast<std::size_t>(row * (row + 1) / 2 + key); }
-
-  template <class AnyStep>
-  T chain(AnyStep step, const Values& a, const Values& b, T start = 0) const {
-    for (std::size_t i = 0; i < a.size(); ++i) start = r(step, std::fma(a[i], b[i], start));
-    return start;
-  }
-  T score(int row, int key) const { return r(Step::S, scale() * chain(Step::qk_step, line(q_, row), line(k_, key))); }
-  Values scores(int row, int first, int end) const {
-    Values S;
-    for (int key = first; key < end; ++key) S.push_back(score(row, key));
-    return S;
-  }
-  T shifted_exponential(T S, T m) const { return r(Step::e, exponential(r(Step::shifted, S - m))); }
-  T sum(const Values& e) const { return r(Step::tile_sum, chain(Step::l_step, e, Values(e.size(), 1))); }
-  T product_with_v(const Values& P, int first, int col, T start) const {
-    Values column;
-    for (std::size_t j = 0; j < P.size(); ++j) column.push_back(of(v_, first + static_cast<int>(j), col));
-    return chain(Step::pv_step, P, column, start);
-  }
-  static T larger(const Values& S, T m) {
-    for (const T s : S) m = s > m ? s : m;
-    return m;
-  }
-  void store(int row, int col, T o) { heads_.o[first_ + row * heads_.row_stride + col] = r(Step::output, o); }
-  void store_statistics(int row, T m, T l) {
-    heads_.m[statistics_ + row] = m;
-    heads_.l[statistics_ + row] = l;
+  static Experiment by_fma(Experiment e) {
+    e.a.accumulator = {};
+    return e;
   }
 
-  void flash2(int row) {
-    const Precision& precision = job_.method.precision;
-    T m = -std::numeric_limits<T>::infinity(), l = 0;
-    Values O(static_cast<std::size_t>(d_));
-    for (int first = 0; first <= row; first += job_.method.block_k) {
-      const Values S = scores(row, first, std::min(row + 1, first + job_.method.block_k));
-      const T m_old = m;
-      m = r(Step::m, larger(S, m));
-      const T alpha = first == 0 ? 1 : r(Step::alpha, exponential(m_old - m));
-      Values e, P;
-      for (const T s : S) {
-        e.push_back(shifted_exponential(s, m));
-        P.push_back(r(Step::P, e.back()));
-      }
-      l = r(Step::l, r(Step::rescaled, alpha * l) + sum(precision.sum_rounded_P ? P : e));
-      for (int col = 0; col < d_; ++col) {
-        T& o = O[static_cast<std::size_t>(col)];
-        const T kept = r(Step::rescaled, alpha * o);
-        o = r(Step::O, precision.accumulate_in_O ? product_with_v(P, first, col, kept)
-                                                 : kept + r(Step::PV, product_with_v(P, first, col, 0)));
-      }
+  /// Rounds x with the random bits of `lane`, i and k.
+  T round(GradStep step, T x, int lane, int i, int k = 0) const {
+    const RounderPlan<T>& plan = rule_[step];
+    if (plan.kind != RounderKind::stochastic) return plan.rounds() ? nearest(plan.format, x) : x;
+    return round_stochastic(plan.format, x, random_bits(seed_, random_step(step), lane, i, k));
+  }
+  std::int64_t at(int row, int c) const { return first_ + row * heads_.row_stride + c; }
+  std::size_t pair(int row, int key) const { return static_cast<std::size_t>(row * n_ + key); }
+
+  T probability(int row, int key) const {
+    const T S = steps_.score(row, key), m = heads_.m[state_ + row], l = heads_.l[state_ + row];
+    if (rule_.normalises)
+      return round(GradStep::probability, steps_.rounded(Step::P, steps_.exponentials({S}, m)[0] / l), row, key);
+    const T L = rule_.is_merged ? m + logarithm(l) : steps_.log_sum_exp(m, l);
+    return round(GradStep::probability, exponential(std::fma(S, steps_.score_unit(), -L)), row, key);
+  }
+
+  /// Computes P and dS of a row.
+  void weigh(int row) {
+    std::vector<T> P, dP;
+    for (int key = 0; key <= row; ++key) {
+      P.push_back(probability(row, key));
+      T sum = 0;
+      for (int c = 0; c < heads_.d; ++c)
+        sum = round(GradStep::dp_step, std::fma(gradient_.d_o[at(row, c)], steps_.V(key, c), sum), row, key, c);
+      dP.push_back(round(GradStep::dP, sum, row, key));
     }
-    store_statistics(row, m, l);
-    for (int col = 0; col < d_; ++col) store(row, col, O[static_cast<std::size_t>(col)] / l);
-  }
-
-  void three_pass(int row) {
-    const Values S = scores(row, 0, row + 1);
-    const T m = r(Step::m, larger(S, -std::numeric_limits<T>::infinity()));
-    Values e, P;
-    for (const T s : S) e.push_back(shifted_exponential(s, m));
-    const T l = r(Step::l, sum(e));
-    for (const T x : e) P.push_back(r(Step::P, x / l));
-    store_statistics(row, m, l);
-    for (int col = 0; col < d_; ++col) {
-      const T o = product_with_v(P, 0, col, 0);
-      store(row, col, r(Step::O, job_.method.precision.accumulate_in_O ? o : r(Step::PV, o)));
+    T delta = 0;
+    const bool from_output = rule_.delta_from == DeltaFrom::output;
+    for (int c = 0; from_output && c < heads_.d; ++c)
+      delta = round(GradStep::delta_step, std::fma(gradient_.d_o[at(row, c)], heads_.o[at(row, c)], delta), row, c);
+    for (std::size_t key = 0; !from_output && key < P.size(); ++key)
+      delta = round(GradStep::delta_step, std::fma(P[key], dP[key], delta), row, static_cast<int>(key));
+    delta = round(GradStep::delta, delta, row, 0);
+    for (int key = 0; key <= row; ++key) {
+      const T p = P[static_cast<std::size_t>(key)],
+              centred = round(GradStep::centred, dP[static_cast<std::size_t>(key)] - delta, row, key);
+      dS_[pair(row, key)] = round(GradStep::dS, p * centred, row, key);
+      P_[pair(row, key)] = round(GradStep::P, p, row, key);
     }
   }
 
-  /// P of a row as the backward pass recomputes it.
-  Values weights(int row) const {
-    const T m = heads_.m[statistics_ + row], l = heads_.l[statistics_ + row], L = m + logarithm(l);
-    Values P;
-    for (const T S : scores(row, 0, row + 1))
-      P.push_back(r(GradStep::probability, rule_.normalises ? r(Step::P, shifted_exponential(S, m) / l) : exponential(S - L)));
-    return P;
-  }
-
-  /// Gradients of one element of q, k and v.
-  void write_gradients(const HeadGradient<T>& g, int token, int col) const {
-    T d_q = 0, d_k = 0, d_v = 0;
-    for (int key = 0; key <= token; ++key) d_q = r(GradStep::dq_step, std::fma(dS_[pair(token, key)], of(k_, key, col), d_q));
-    for (int row = token; row < n_; ++row) {
-      d_v = r(GradStep::dv_step, std::fma(P_[pair(row, token)], line(g.d_o, row)[static_cast<std::size_t>(col)], d_v));
-      d_k = r(GradStep::dk_step, std::fma(dS_[pair(row, token)], of(q_, row, col), d_k));
+  /// Row `row` of dQ, dK and dV in column c.
+  void sum_up(int row, int c) const {
+    const T scale = static_cast<T>(scale_of(e_.problem));
+    T q = 0, k = 0, v = 0;
+    for (int key = 0; key <= row; ++key)
+      q = round(GradStep::dq_step, std::fma(dS_[pair(row, key)], steps_.K(key, c), q), c, row, key);
+    for (int query = row; query < n_; ++query) {
+      v = round(GradStep::dv_step, std::fma(P_[pair(query, row)], gradient_.d_o[at(query, c)], v), c, row, query);
+      k = round(GradStep::dk_step, std::fma(dS_[pair(query, row)], steps_.Q(query, c), k), c, row, query);
     }
-    const std::int64_t at = first_ + token * heads_.row_stride + col;
-    g.d_q[at] = r(GradStep::dQ, scale() * d_q);
-    g.d_k[at] = r(GradStep::dK, scale() * d_k);
-    g.d_v[at] = r(GradStep::dV, d_v);
+    gradient_.d_q[at(row, c)] = round(GradStep::dQ, scale * q, c, row);
+    gradient_.d_k[at(row, c)] = round(GradStep::dK, scale * k, c, row);
+    gradient_.d_v[at(row, c)] = round(GradStep::dV, v, c, row);
   }
 
+  const HeadGradient<T>& gradient_;
   const HeadBatch<T>& heads_;
   const HeadRule<T>& rule_;
-  const Job<T>& job_;
-  int n_, d_;
-  std::int64_t first_, statistics_;
-  Values q_, k_, v_, P_, dS_;  ///< P_, dS_ by `pair`
+  const int n_;
+  const std::int64_t first_, state_;  ///< of the head in matrices, and in m and l
+  const std::uint64_t seed_;
+  const Experiment e_;
+  const Steps<T> steps_;
+  std::vector<T> P_, dS_;  ///< n x n
 };
 
 // --- everything else ----------------------------------------------------------------------------------------------------
@@ -337,14 +303,12 @@ void Device<T>::gelu_gradient(const T* x, const T* d_y, std::int64_t count, cons
 
 template <class T>
 void Device<T>::attention(const HeadBatch<T>& heads) {
-  for (int s = 0; s < heads.sequences; ++s)
-    for (int h = 0; h < heads.heads; ++h) Head<T>(heads, s, h).forward();
+  for (int place = 0; place < heads.sequences * heads.heads; ++place) attend_head(heads, place);
 }
 
 template <class T>
 void Device<T>::attention_gradient(const HeadGradient<T>& heads) {
-  for (int s = 0; s < heads.forward.sequences; ++s)
-    for (int h = 0; h < heads.forward.heads; ++h) Head<T>(heads.forward, s, h).backward(heads);
+  for (int place = 0; place < heads.forward.sequences * heads.forward.heads; ++place) HeadBackward<T>(heads, place);
 }
 
 template <class T>

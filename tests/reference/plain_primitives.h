@@ -1,5 +1,5 @@
-/// The rule of kernels/train/primitives/primitives.h as plainly as it can be written: scalar loops of one thread. Attention by
-/// flash2 and three_pass with natural exponentials alone. The tests compare every device with it.
+/// The rule of kernels/train/primitives/primitives.h as plainly as it can be written: scalar loops of one thread, and
+/// attention by tests/reference/plain.h. The tests compare every device with it.
 #pragma once
 
 #include <memory>
