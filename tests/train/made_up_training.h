@@ -170,17 +170,6 @@ inline void expect_same_curves(TrainRecord x, TrainRecord y) {
   expect_same(x, y);
 }
 
-/// Words of few letters, which a small model can learn.
-inline std::string some_text(std::size_t length = 4000) {
-  Dice dice(7);
-  std::string text;
-  while (text.size() < length) {
-    for (int letters = dice.between(1, 6); letters > 0; --letters) text += static_cast<char>('a' + dice.between(0, 4));
-    text += dice.one_in(9) ? ".\n" : " ";
-  }
-  return text;
-}
-
 /// Altered bytes of a checkpoint with a matching digest and, if `sized`, a matching size.
 inline std::string resealed(std::string bytes, bool sized) {
   const std::size_t at = std::string_view("attoscope.checkpoint/1\n").size();

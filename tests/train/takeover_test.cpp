@@ -152,7 +152,7 @@ TEST(Takeover, WithoutAnythingBehindItAFailureIsTold) {
 class LostCommand : public ::testing::Test {
  protected:
   LostCommand() {
-    arguments.text = scratch.write("text.txt", some_text());
+    arguments.text = scratch.write("text.txt", made_text(4000));
     arguments.of_model = {"1", "16", "2", "16", {}};
     arguments.of_recipe = {"2", "6", {}, {}, "1", {}, {}, {}, {}, {}, {}};
     arguments.measure_every = "2";

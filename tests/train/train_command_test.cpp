@@ -49,7 +49,7 @@ class TrainCommand : public ScratchTest {
   std::vector<std::string> tiny(const std::vector<std::string>& options = {}) const {
     const std::string text = scratch_ / "text.txt";
     if (!std::filesystem::exists(text))
-      scratch_.write("text.txt", some_text());  // once only: the disk may be full when later calls of a test come
+      scratch_.write("text.txt", made_text(4000));  // once only: the disk may be full when later calls of a test come
     const std::string usual[] = {"--text",          text, "--layers", "1",   "--width",   "16", "--heads",  "2",
                                  "--context",       "16", "--batch",  "2",   "--steps",   "6",  "--warmup", "1",
                                  "--measure-every", "2",  "--device", "cpu", "--threads", "2"};
@@ -372,7 +372,7 @@ TEST_F(TrainCommand, ItsFilesAreWholeWheneverTheDiskIsFull) {
     succeed(tiny({"--seed", std::to_string(version), "--json", files[0], "--csv", files[1], "--save-qkv", "a:0:0=" + files[2],
                   "--save", scratch_ / "w"}));
   };
-  scratch_.write("text.txt", some_text());
+  scratch_.write("text.txt", made_text(4000));
   expect_whole_whenever_full({"training", files, train}, experiments(16), dice);
 }
 
@@ -389,7 +389,7 @@ TEST_F(TrainCommand, AFullDiskThatHasRoomAgainGetsTheNextCheckpoint) {
   TrainArguments x;
   std::ostringstream out, warnings;
   std::optional<FullDisk> disk;
-  const std::string text = scratch_.write("text.txt", some_text());
+  const std::string text = scratch_.write("text.txt", made_text(4000));
   disk.emplace(1000);
   x.text = text;
   x.of_model = {"1", "16", "2", "16", {}};
@@ -435,9 +435,9 @@ TEST_F(TrainCommand, ResumingIsAsIfNothingHadHappened) {
   }
   EXPECT_NE(bytes_of_file(scratch_ / "whole/a/layer_0_W_Q.npy"), bytes_of_file(scratch_ / "whole/b/layer_0_W_Q.npy"));
   // a finished training can be written once more, on another copy of the text
-  succeed(resumed(scratch_ / "d", {"--text", scratch_.write("copy.txt", some_text()), "--json", scratch_ / "again.json"}));
+  succeed(resumed(scratch_ / "d", {"--text", scratch_.write("copy.txt", made_text(4000)), "--json", scratch_ / "again.json"}));
   EXPECT_EQ(timeless(json_of_file(scratch_ / "again.json"))["runs"], json_of_file(scratch_ / "whole.json")["runs"]);
-  expect_refused(resumed(scratch_ / "c", {"--text", scratch_.write("other.txt", some_text(5000))}), 1, "other.txt has changed");
+  expect_refused(resumed(scratch_ / "c", {"--text", scratch_.write("other.txt", made_text(5000))}), 1, "other.txt has changed");
   expect_refused(resumed(scratch_ / "c", {"--width", "32"}), 2, "width");
 }
 
@@ -508,7 +508,7 @@ TEST_F(TrainCommand, BisectingRanksAndReplayingMeasuresASingleStep) {
 }
 
 TEST_F(TrainCommand, BsOwnStepIsMeasuredByItsWeights) {
-  scratch_.write("text.txt", some_text());
+  scratch_.write("text.txt", made_text(4000));
   PairedTraining training = by_hand(1);
   const std::vector<float> before = training.weights(1);
   training.step();

@@ -9,6 +9,7 @@
 #include "app/words/numbers.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/train_support.h"
 #include "tests/train/made_up_training.h"
 
 namespace attoscope {
@@ -181,19 +182,19 @@ TEST(Checkpoint, AnEnemyWithTheRightDigestIsSurvived) {
 
 TEST(TrainText, IsReadOrRefusedInOneSentence) {
   const TemporaryDirectory scratch;
-  const std::string file = scratch.write("text.txt", some_text());
+  const std::string file = scratch.write("text.txt", made_text(4000));
   const TextSource source = read_text(file);
   EXPECT_EQ(source.file, file);
-  EXPECT_EQ(source.corpus->text.size(), some_text().size());
-  EXPECT_EQ(source.digest, XXH3_64bits(some_text().data(), some_text().size()));
+  EXPECT_EQ(source.corpus->text.size(), made_text(4000).size());
+  EXPECT_EQ(source.digest, XXH3_64bits(made_text(4000).data(), made_text(4000).size()));
   EXPECT_EQ(text_name(source), file);
   EXPECT_EQ(text_name(TextSource{}), "the chronicle");
-  EXPECT_EQ(read_same_text(source, scratch.write("copy.txt", some_text())).corpus->text, source.corpus->text);
-  EXPECT_THAT(sentence_of([&] { read_same_text(source, scratch.write("other.txt", some_text() + "x")); }),
+  EXPECT_EQ(read_same_text(source, scratch.write("copy.txt", made_text(4000))).corpus->text, source.corpus->text);
+  EXPECT_THAT(sentence_of([&] { read_same_text(source, scratch.write("other.txt", made_text(4000) + "x")); }),
               AllOf(HasSubstr("other.txt has changed"), HasSubstr("expected " + hex16(source.digest))));
   EXPECT_THAT(sentence_of([&] { read_text(scratch / "none.txt"); }), HasSubstr("none.txt: cannot be opened"));
   EXPECT_THAT(sentence_of([&] { read_text(scratch.write("short.txt", "abc")); }), HasSubstr("short.txt"));
-  EXPECT_THAT(sentence_of([&] { read_text(scratch.write("bytes.txt", some_text() + "\xff")); }), HasSubstr("bytes.txt"));
+  EXPECT_THAT(sentence_of([&] { read_text(scratch.write("bytes.txt", made_text(4000) + "\xff")); }), HasSubstr("bytes.txt"));
 }
 
 }  // namespace

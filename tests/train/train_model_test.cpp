@@ -27,15 +27,6 @@ std::string repeated(std::string_view part, int times) {
   return text;
 }
 
-/// Words in random order.
-std::string some_text(std::size_t least) {
-  constexpr std::string_view words[] = {"tile", "row", "max", "sum", "scale", "key", "query", "value"};
-  Dice dice(7);
-  std::string text;
-  while (text.size() < least) text += std::string(dice.any(words)) + (dice.one_in(6) ? ".\n" : " ");
-  return text;
-}
-
 // --- texts and weights --------------------------------------------------------------------------------------------------
 
 TEST(Corpus, NumbersCharactersByCodePoint) {
@@ -64,7 +55,7 @@ TEST(Corpus, SaysWhatIsWrongWithAText) {
 }
 
 TEST(Corpus, BatchesAreTextFromEverywhereFollowedByItself) {
-  const auto corpus = corpus_of(some_text(2000), "t");
+  const auto corpus = corpus_of(made_text(2000), "t");
   std::set<std::size_t> places;
   for (int step = 1; step <= 300; ++step) {
     const Batch batch = batch_at(corpus->text, 5, step, 2, 50);
@@ -82,7 +73,7 @@ TEST(Corpus, BatchesAreTextFromEverywhereFollowedByItself) {
 }
 
 TEST(Corpus, BatchesDependOnSeedAndStepAlone) {
-  const auto corpus = corpus_of(some_text(2000), "t");
+  const auto corpus = corpus_of(made_text(2000), "t");
   const Batch four = batch_at(corpus->text, 5, 9, 4, 30), two = batch_at(corpus->text, 5, 9, 2, 30);
   EXPECT_EQ(batch_at(corpus->text, 5, 9, 4, 30).input, four.input);
   EXPECT_TRUE(std::equal(two.input.begin(), two.input.end(), four.input.begin()));
@@ -91,7 +82,7 @@ TEST(Corpus, BatchesDependOnSeedAndStepAlone) {
 }
 
 TEST(Corpus, SpacedBatchesGoThroughTheWholeText) {
-  const auto corpus = corpus_of(some_text(2000), "t");
+  const auto corpus = corpus_of(made_text(2000), "t");
   std::vector<std::uint16_t> inputs;
   for (int i = 0; i < 5; ++i) {
     const Batch batch = spaced_batch(corpus->text, i, 5, 4, 100);
@@ -111,7 +102,7 @@ TEST(Corpus, SpacedBatchesGoThroughTheWholeText) {
 
 TEST(Corpus, TheHeldOutPartIsTheEnd) {
   TrainPlan plan;
-  plan.text.corpus = corpus_of(some_text(2000), "t");
+  plan.text.corpus = corpus_of(made_text(2000), "t");
   const std::vector<std::uint16_t>& text = plan.text.corpus->text;
   plan.recipe.held_out = 0.25;
   EXPECT_EQ(held_out_text(plan).size(), text.size() / 4);
