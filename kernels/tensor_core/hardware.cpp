@@ -40,7 +40,7 @@ std::vector<std::uint8_t> codes(const std::vector<double>& x, const std::vector<
     if (i % 256 == 0) stop.check();
     const double* from = x.data() + static_cast<std::size_t>(rows[i]) * width;
     for (std::size_t c = 0; c < width; ++c) {
-      const std::uint16_t code = code_of(format, round(format, from[c]));
+      const std::uint32_t code = factor_code(format, round(format, from[c]));
       for (std::size_t b = 0; b < bytes; ++b) y[(i * width + c) * bytes + b] = static_cast<std::uint8_t>(code >> (8 * b));
     }
   });
@@ -139,8 +139,6 @@ HardwareCheck hardware_check(const HardwareRun& run, const Matrix& emulated, con
   check.emulator_mean_ulp = mean_ulps(run.output, y, format, stop);
   return check;
 }
-
-std::uint16_t code_of(const Format& format, double x) { return static_cast<std::uint16_t>(factor_code(format, x)); }
 
 HardwareLaunch hardware_launch(const Problem& problem, const Format& format, const Method& method, const Tensors& inputs,
                                const std::vector<int>& rows, const StopSign& stop) {

@@ -67,9 +67,6 @@ double hardware_ms(int n, int d, int heads, bool causal, const Format& format, c
 
 // --- between hardware.cpp, which any compiler builds, and hardware.cu: codes of 16 or 8 bits in, fp32 out -----------------
 
-/// The code of x in a `format` that the kernel supports and that can represent x (see `factor_code`).
-std::uint16_t code_of(const Format& format, double x);
-
 /// Input of the kernel.
 struct HardwareLaunch {
   std::vector<std::uint8_t> q, k, v;  ///< bytes of codes, the lower byte first; heads x rows x d, heads x n x d

@@ -237,7 +237,7 @@ TEST(Format, LimitsAreThoseOfTheStandards) {
 }
 
 TEST(Format, EveryCodeIsItsNumber) {
-  for (const Format& f : {bf16, fp16, e4m3, e5m2, Format{2, 1}, Format{5, 0}, Format{3, 2, Overflow::nan, true},
+  for (const Format& f : {bf16, fp16, tf32, e4m3, e5m2, Format{2, 1}, Format{5, 0}, Format{3, 2, Overflow::nan, true},
                           Format{3, 0, Overflow::nan, true}}) {
     const std::vector<double> numbers = numbers_and_one_beyond(f);
     const std::size_t sign = std::size_t{1} << (f.exponent_bits + f.mantissa_bits), finite = numbers.size() - 1;

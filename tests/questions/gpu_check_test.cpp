@@ -125,30 +125,24 @@ TEST(ProductQuestions, TellEveryTwoRulesApart) {
 
 // --- computations -----------------------------------------------------------------------------------------------------
 
-/// The number that a code of f encodes, from the definition.
-double value_of(const Format& f, std::uint32_t code) {
-  const auto mantissa = static_cast<int>(code & ((1U << f.mantissa_bits) - 1));
-  const auto exponent = static_cast<int>(code >> f.mantissa_bits & ((1U << f.exponent_bits) - 1));
-  const double sign = (code >> (f.mantissa_bits + f.exponent_bits) & 1) != 0 ? -1 : 1;
-  const int top = (1 << f.exponent_bits) - 1, bias = (1 << (f.exponent_bits - 1)) - 1;
-  if (exponent == top && f.top_code_nan && mantissa == (1 << f.mantissa_bits) - 1) return nan;
-  if (exponent == top && !f.top_code_nan) return mantissa != 0 ? static_cast<double>(nan) : sign * huge;
-  const int significand = mantissa + (exponent != 0 ? 1 << f.mantissa_bits : 0);
-  return sign * std::ldexp(significand, std::max(exponent, 1) - bias - f.mantissa_bits);
-}
-
 TEST(ProductWords, EveryCodeIsItsNumbers) {
   for (const Format& f : {fp16, bf16, e4m3, e5m2, tf32}) {
     const std::uint32_t codes = 1U << (1 + f.exponent_bits + f.mantissa_bits);
     for (std::uint32_t code = 0; code < codes; ++code) {
-      const auto x = static_cast<float>(value_of(f, code));
+      const double x = number_of(f, code);
       if (std::isnan(x)) {
-        EXPECT_TRUE(std::isnan(value_of(f, factor_code(f, x)))) << name(f) << " " << code;
+        EXPECT_TRUE(std::isnan(number_of(f, factor_code(f, x)))) << name(f) << " " << code;
       } else {
         ASSERT_EQ(factor_code(f, x), code) << name(f);
       }
     }
   }
+  EXPECT_EQ(factor_code(bf16, 1.0), 0x3f80);
+  EXPECT_EQ(factor_code(fp16, -1.5), 0xbe00);
+  EXPECT_EQ(factor_code(fp16, 65504.0), 0x7bff);
+  EXPECT_EQ(factor_code(e4m3, 1.0), 0x38);
+  EXPECT_EQ(factor_code(e4m3, -448.0), 0xfe);
+  EXPECT_EQ(factor_code(e4m3, std::numeric_limits<double>::quiet_NaN()), 0x7f);
 }
 
 TEST(ProductWords, HoldFactorsInOrder) {
@@ -163,12 +157,12 @@ TEST(ProductWords, HoldFactorsInOrder) {
       const std::uint32_t slot =
           w.a[i / static_cast<std::size_t>(in_word)] >> bits * static_cast<int>(i % static_cast<std::size_t>(in_word));
       const std::uint32_t code = kind.factors == tf32 ? slot >> 13 : bits == 8 ? slot & 0xff : slot & 0xffff;
-      EXPECT_TRUE(same(static_cast<float>(value_of(kind.factors, code)), q.a[i]) || std::isnan(q.a[i])) << name(kind) << i;
+      EXPECT_TRUE(same(static_cast<float>(number_of(kind.factors, code)), q.a[i]) || std::isnan(q.a[i])) << name(kind) << i;
     }
     const bool half = kind.sums == SumType::f16;
     for (std::size_t i = 0; i < q.c.size(); ++i)
       EXPECT_TRUE(std::isnan(q.c[i]) ||
-                  same(half ? static_cast<float>(value_of(fp16, w.c[i])) : bit_as<float>(w.c[i]), q.c[i]));
+                  same(half ? static_cast<float>(number_of(fp16, w.c[i])) : bit_as<float>(w.c[i]), q.c[i]));
   }
 }
 

@@ -194,28 +194,6 @@ TEST(Layout, SharedMemoryIsWhatThePlanSays) {
   expect_the_plan<1>();
 }
 
-TEST(Code, IsTheFormatsOwn) {
-  for (const Format& f : formats)
-    for (int code = 0; code < (f == e4m3 ? 1 << 8 : 1 << 16); ++code) {
-      const double x = number_of(f, code);
-      if (x != x) {
-        EXPECT_NE(number_of(f, code_of(f, x)), number_of(f, code_of(f, x)));
-        continue;
-      }
-      ASSERT_EQ(code_of(f, x), code) << name(f) << ": " << x;
-      ASSERT_EQ(round(f, x), x);
-    }
-  EXPECT_EQ(code_of(bf16, 1.0), 0x3f80);
-  EXPECT_EQ(code_of(fp16, -1.5), 0xbe00);
-  EXPECT_EQ(code_of(fp16, 65504.0), 0x7bff);
-  EXPECT_EQ(number_of(fp16, 0x0001), 0x1p-24);
-  EXPECT_EQ(number_of(bf16, 0x7f7f), 0x1.fep127);
-  EXPECT_EQ(code_of(e4m3, 1.0), 0x38);
-  EXPECT_EQ(code_of(e4m3, -448.0), 0xfe);
-  EXPECT_EQ(code_of(e4m3, std::numeric_limits<double>::quiet_NaN()), 0x7f);
-  EXPECT_EQ(number_of(e4m3, 0x01), 0x1p-9);
-}
-
 TEST(Model, AgreesWithTheEmulationForEveryShape) {
   for (const Format& format : formats)
     for (const int d : head_dimensions)

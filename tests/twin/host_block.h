@@ -137,7 +137,7 @@ class HostNumbers {
 
   int bytes() const { return format_ == e4m3 ? 1 : 2; }
   float number(std::size_t code) const { return numbers_[code]; }
-  std::uint32_t code(float x) const { return code_of(format_, round(format_, x)); }
+  std::uint32_t code(float x) const { return factor_code(format_, round(format_, x)); }
   float sum(std::span<const float> a, std::span<const float> b, float c) const {
     if (rule_) return product_sum(*rule_, a, b, c);
     double exact = static_cast<double>(c);
