@@ -30,11 +30,11 @@
 #include "kernels/gpu/device.h"
 #include "kernels/gpu/engine.h"
 #include "kernels/tensor_core/hardware.h"
-#include "tests/gpu/compare.h"
 #include "tests/gpu/experiments.h"
 #include "tests/gpu/hog.h"
 #include "tests/gpu/tensor_kernel.h"
 #include "tests/gpu/train.h"
+#include "tests/support/result_difference.h"
 #include "tests/support/support.h"
 
 namespace attoscope::gpu_check {
@@ -91,7 +91,7 @@ void compare_all(const std::vector<Experiment>& experiments, const std::string& 
     try {
       const Result here = compute(e), there = compute(e, {.cache = &cache, .device = device});
       fault = wrong_device(there, device);
-      if (fault.empty()) fault = difference(here, there);
+      if (fault.empty()) fault = testing::difference(here, there);
     } catch (const std::exception& error) {
       fault = error.what();
     }
@@ -107,7 +107,8 @@ void check_the_comparison(Tally& tally) {
   const auto notices = [&](const char* what, const std::function<void(Result&)>& change) {
     Result other = r;
     change(other);
-    tally.note(difference(r, r).empty() && !difference(r, other).empty(), std::string("the comparison misses ") + what);
+    tally.note(testing::difference(r, r).empty() && !testing::difference(r, other).empty(),
+               std::string("the comparison misses ") + what);
   };
   const auto next = [](double& x) { x = std::nextafter(x, 1e300); };
   notices("golden's digest", [](Result& x) { ++x.digests.golden; });
@@ -132,7 +133,7 @@ void check_errors_of(const std::string& device, Tally& tally) {
   for (const Policy& p : policies()) methods.push_back({.algorithm = p.algorithm, .block_k = 17, .precision = p.precision});
   const std::vector<Deviation> here = errors_of(e, methods), there = errors_of(e, methods, {.device = device});
   for (std::size_t i = 0; i < methods.size(); ++i)
-    tally.note(difference("errors_of", here[i], there[i]), [&] { return std::string(policies()[i].name); });
+    tally.note(testing::difference("errors_of", here[i], there[i]), [&] { return std::string(policies()[i].name); });
 }
 
 /// A run stopped at any moment throws Stopped, and leaves nothing that changes the next result.
@@ -146,7 +147,7 @@ void check_stopping(const std::string& device, Tally& tally) {
       compute(e, {.cancelled = [&] { return left-- <= 0; }, .cache = &cache, .device = device});
     } catch (const Stopped&) {
     }
-    tally.note(difference(whole, compute(e, {.cache = &cache, .device = device})),
+    tally.note(testing::difference(whole, compute(e, {.cache = &cache, .device = device})),
                [&] { return "after a run stopped at poll " + std::to_string(polls); });
   }
 }
@@ -192,7 +193,7 @@ void check_without_memory(const std::string& device, Tally& tally) {
   const Experiment e = large_ones()[1];
   const auto taken = hog(devices_of(device).front(), std::size_t{1} << 20);
   const Result there = compute(e, {.device = device});
-  tally.note(difference(compute(e), there), [] { return std::string("with the GPU's memory taken"); });
+  tally.note(testing::difference(compute(e), there), [] { return std::string("with the GPU's memory taken"); });
   tally.note(!there.device.starts_with("cpu") || !there.remark.empty(), "the CPU took over without a remark");
 }
 
@@ -354,8 +355,8 @@ void check_lost(const std::string& device, Tally& tally) {
   });
   tally.note(training.fault, [&] { return training.name; });
   const Result here = compute(e), after = compute(e, {.cache = &cache, .device = device});
-  tally.note(difference(here, during), [] { return std::string("the answer in whose middle it was lost"); });
-  tally.note(difference(here, after), [] { return std::string("the next answer"); });
+  tally.note(testing::difference(here, during), [] { return std::string("the answer in whose middle it was lost"); });
+  tally.note(testing::difference(here, after), [] { return std::string("the next answer"); });
   tally.note(after.device.starts_with("cpu") && !after.remark.empty(), "nobody said that the CPU took over");
   std::printf("lost %s: %s\n", during.remark.empty() ? "after an answer" : "in an answer", after.remark.c_str());
 }

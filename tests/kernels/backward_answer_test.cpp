@@ -21,6 +21,7 @@
 namespace attoscope::backward_answer_test {
 namespace {
 
+using testing::expect_same_answer;
 using testing::sentence_of;
 
 Experiment question() {
@@ -32,30 +33,6 @@ Experiment question() {
 
 /// Names of the gradients that were computed, not reused.
 std::string computed(const Result& r) { return testing::computed_parts(r.timing.backward); }
-
-/// The numbers of a deviation, NaN as NaN.
-std::string numbers_text(const Deviation& d) {
-  std::string text;
-  for (const DeviationMeasure& m : deviation_measures) text += std::to_string(numbers_of(d).*m.value) + " ";
-  return text;
-}
-
-void expect_same(const BackwardResult& x, const BackwardResult& y) {
-  EXPECT_EQ(x.keys, y.keys);
-  EXPECT_EQ(x.incoming->d_o, y.incoming->d_o);
-  EXPECT_EQ(x.golden_digest, y.golden_digest);
-  EXPECT_EQ(x.a_digest, y.a_digest);
-  EXPECT_EQ(x.b_digest, y.b_digest);
-  EXPECT_EQ(x.a.dq.values, y.a.dq.values);
-  EXPECT_EQ(x.b.dv.values, y.b.dv.values);
-  EXPECT_EQ(x.a_delta.rms, y.a_delta.rms);
-  EXPECT_EQ(x.b_delta.bias, y.b_delta.bias);
-  for (const auto tensor : {&GradientDeviations::dq, &GradientDeviations::dk, &GradientDeviations::dv}) {
-    EXPECT_EQ(numbers_text(x.a_error.*tensor), numbers_text(y.a_error.*tensor));
-    EXPECT_EQ(numbers_text(x.b_error.*tensor), numbers_text(y.b_error.*tensor));
-    EXPECT_EQ(numbers_text(x.a_minus_b.*tensor), numbers_text(y.a_minus_b.*tensor));
-  }
-}
 
 struct Change {
   const char* name;
@@ -87,10 +64,10 @@ TEST(BackwardAnswer, IsComputedAgainAsFarAsAChangeGoes) {
     c.change(e);
     const Result changed = compute(e, {.cache = &cache});
     EXPECT_EQ(computed(changed), c.again);
-    expect_same(*changed.backward, *compute(e).backward);
+    expect_same_answer(changed, compute(e));
     const Result back = compute(question(), {.cache = &cache});
     EXPECT_EQ(computed(back), c.again);
-    expect_same(*back.backward, *compute(question()).backward);
+    expect_same_answer(back, compute(question()));
   }
 }
 
@@ -117,7 +94,7 @@ TEST(BackwardAnswer, WassersteinComesWhenItIsWanted) {
   EXPECT_TRUE(std::isnan(without.backward->a_error.dq.wasserstein));
   const Result with = compute(question(), {.cache = &cache});
   EXPECT_EQ(computed(with), "");
-  expect_same(*with.backward, *compute(question()).backward);
+  expect_same_answer(with, compute(question()));
 }
 
 /// A computation stopped at any of its checks leaves nothing that later counts as an answer.
@@ -136,8 +113,8 @@ TEST(BackwardAnswer, AStoppedOneLeavesWhatWasKnown) {
     } catch (const Stopped&) {
       ++stopped;
     }
-    expect_same(*compute(second, {.cache = &cache}).backward, *expected_second.backward);
-    expect_same(*compute(first, {.cache = &cache}).backward, *expected_first.backward);
+    expect_same_answer(compute(second, {.cache = &cache}), expected_second);
+    expect_same_answer(compute(first, {.cache = &cache}), expected_first);
   }
   EXPECT_GT(stopped, 3);
 }

@@ -5,12 +5,13 @@
 
 #include "kernels/experiment/result.h"
 
-namespace attoscope::gpu_check {
+namespace attoscope::testing {
 
-/// The first difference of digests, summaries, recurrence and rescale map, with both values; empty: none.
+/// The first difference of digests, outputs, summaries, recurrence, rescale map, trace and gradients, with both values; empty:
+/// none.
 std::string difference(const Result& x, const Result& y);
 
-/// The first difference of two summaries called `name`. Compares `wasserstein` only if both have it.
+/// The first difference of two summaries called `name`.
 std::string difference(const std::string& name, const Deviation& x, const Deviation& y);
 
-}  // namespace attoscope::gpu_check
+}  // namespace attoscope::testing

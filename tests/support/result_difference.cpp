@@ -1,19 +1,15 @@
-#include "tests/gpu/compare.h"
+#include "tests/support/result_difference.h"
 
-#include <bit>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
 
 #include "kernels/experiment/measures.h"
+#include "tests/support/support.h"
 
-namespace attoscope::gpu_check {
+namespace attoscope::testing {
 namespace {
-
-bool same(double x, double y) {
-  return (x != x && y != y) || std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
-}
 
 /// Collects the first difference.
 class Comparison {
@@ -37,9 +33,11 @@ class Comparison {
   }
   template <class List>
   void numbers(const std::string& name, const List& x, const List& y) {
-    each(name, x, y, [this](const std::string& at, const auto& u, const auto& v) {
-      number(at, static_cast<double>(u), static_cast<double>(v));
-    });
+    number(name + " count", static_cast<double>(x.size()), static_cast<double>(y.size()));
+    for (std::size_t i = 0; i < x.size() && found_.empty(); ++i) {
+      const double u = static_cast<double>(x[i]), v = static_cast<double>(y[i]);
+      if (!same(u, v)) number(name + "[" + std::to_string(i) + "]", u, v);
+    }
   }
   const std::string& found() const { return found_; }
 
@@ -85,6 +83,12 @@ void compare(Comparison& c, const std::string& name, const Gradients& x, const G
   c.number(name + " lost dS", x.lost_ds, y.lost_ds);
 }
 
+void compare(Comparison& c, const std::string& name, const GradientDeviations& x, const GradientDeviations& y) {
+  compare(c, name + " dQ", x.dq, y.dq);
+  compare(c, name + " dK", x.dk, y.dk);
+  compare(c, name + " dV", x.dv, y.dv);
+}
+
 void compare(Comparison& c, const BackwardResult& x, const BackwardResult& y) {
   c.digest("golden's gradients", x.golden_digest, y.golden_digest);
   c.digest("a's gradients", x.a_digest, y.a_digest);
@@ -92,7 +96,15 @@ void compare(Comparison& c, const BackwardResult& x, const BackwardResult& y) {
   compare(c, "golden", *x.golden, *y.golden);
   compare(c, "a", x.a, y.a);
   compare(c, "b", x.b, y.b);
-  c.number("delta's bias", x.a_delta.bias, y.a_delta.bias);
+  c.numbers("keys", x.keys, y.keys);
+  c.numbers("dO", x.incoming->d_o, y.incoming->d_o);
+  compare(c, "gradients of a", x.a_error, y.a_error);
+  compare(c, "gradients of b", x.b_error, y.b_error);
+  compare(c, "gradients of a against b", x.a_minus_b, y.a_minus_b);
+  c.number("bias of a's delta", x.a_delta.bias, y.a_delta.bias);
+  c.number("bias of b's delta", x.b_delta.bias, y.b_delta.bias);
+  c.number("rms of a's delta", x.a_delta.rms, y.a_delta.rms);
+  c.number("rms of b's delta", x.b_delta.rms, y.b_delta.rms);
 }
 
 }  // namespace
@@ -124,10 +136,11 @@ std::string difference(const Result& x, const Result& y) {
   c.number("map tiles", x.rescale_map.tiles, y.rescale_map.tiles);
   c.number("map row_step", x.rescale_map.row_step, y.rescale_map.row_step);
   c.numbers("map m", x.rescale_map.m, y.rescale_map.m);
+  c.number("trace row", x.trace.row, y.trace.row);
   compare(c, x.trace, y.trace);
   c.number("backward passes", x.backward ? 1 : 0, y.backward ? 1 : 0);
   if (x.backward && y.backward) compare(c, *x.backward, *y.backward);
   return c.found();
 }
 
-}  // namespace attoscope::gpu_check
+}  // namespace attoscope::testing
