@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
@@ -32,6 +31,7 @@
 #include "kernels/tensor_core/hardware.h"
 #include "tests/gpu/experiments.h"
 #include "tests/gpu/hog.h"
+#include "tests/gpu/tally.h"
 #include "tests/gpu/tensor_kernel.h"
 #include "tests/gpu/train.h"
 #include "tests/support/result_difference.h"
@@ -43,40 +43,6 @@ namespace {
 struct Arguments {
   std::string device = "cuda";
   bool quick = false, only_sanitize = false, may_sanitize = true, loses = false;
-};
-
-/// Counts passed checks; prints failed checks and, per section, the numbers of passed and failed ones.
-class Tally {
- public:
-  void section(const char* name) {
-    end_section();
-    name_ = name;
-    before_ = {passed_, failed_};
-  }
-  void note(const std::string& fault, const std::function<std::string()>& what) {
-    fault.empty() ? ++passed_ : ++failed_;
-    if (fault.empty() || ++printed_ > 20) return;
-    std::printf("FAILED: %s\n  %s\n", fault.c_str(), what().c_str());
-  }
-  void note(bool fine, const std::string& what) {
-    note(fine ? "" : what, [] { return std::string(); });
-  }
-  void end_section() {
-    if (name_.empty()) return;
-    std::printf("%-44s %6d passed, %d failed\n", name_.c_str(), passed_ - before_[0], failed_ - before_[1]);
-    std::fflush(stdout);
-    name_.clear();
-  }
-  int finish() {
-    end_section();
-    std::printf("%d passed, %d failed\n", passed_, failed_);
-    return failed_ == 0 ? 0 : 1;
-  }
-
- private:
-  int passed_ = 0, failed_ = 0, printed_ = 0;
-  std::array<int, 2> before_{};
-  std::string name_;
 };
 
 /// Fault of a result that the CPU computed in place of the GPU; "": none.
@@ -95,7 +61,7 @@ void compare_all(const std::vector<Experiment>& experiments, const std::string& 
     } catch (const std::exception& error) {
       fault = error.what();
     }
-    tally.note(fault, [&] { return testing::describe(e); });
+    tally.note(fault, testing::describe(e));
   }
 }
 
@@ -133,7 +99,7 @@ void check_errors_of(const std::string& device, Tally& tally) {
   for (const Policy& p : policies()) methods.push_back({.algorithm = p.algorithm, .block_k = 17, .precision = p.precision});
   const std::vector<Deviation> here = errors_of(e, methods), there = errors_of(e, methods, {.device = device});
   for (std::size_t i = 0; i < methods.size(); ++i)
-    tally.note(testing::difference("errors_of", here[i], there[i]), [&] { return std::string(policies()[i].name); });
+    tally.note(testing::difference("errors_of", here[i], there[i]), std::string(policies()[i].name));
 }
 
 /// A run stopped at any moment throws Stopped, and leaves nothing that changes the next result.
@@ -148,7 +114,7 @@ void check_stopping(const std::string& device, Tally& tally) {
     } catch (const Stopped&) {
     }
     tally.note(testing::difference(whole, compute(e, {.cache = &cache, .device = device})),
-               [&] { return "after a run stopped at poll " + std::to_string(polls); });
+               "after a run stopped at poll " + std::to_string(polls));
   }
 }
 
@@ -193,7 +159,7 @@ void check_without_memory(const std::string& device, Tally& tally) {
   const Experiment e = large_ones()[1];
   const auto taken = hog(devices_of(device).front(), std::size_t{1} << 20);
   const Result there = compute(e, {.device = device});
-  tally.note(testing::difference(compute(e), there), [] { return std::string("with the GPU's memory taken"); });
+  tally.note(testing::difference(compute(e), there), "with the GPU's memory taken");
   tally.note(!there.device.starts_with("cpu") || !there.remark.empty(), "the CPU took over without a remark");
 }
 
@@ -218,7 +184,7 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
       const bool small_gpu = std::strstr(error.what(), "bytes of shared memory") != nullptr;
       if (!small_gpu) fault = error.what();
     }
-    tally.note(fault, [&] { return testing::describe(e); });
+    tally.note(fault, testing::describe(e));
   }
 }
 
@@ -226,26 +192,8 @@ void check_hardware(const std::vector<Experiment>& experiments, const std::strin
 void check_cuts_and_heads(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
   const int gpu = devices_of(x.device).front();
   tally.section("the tensor-core kernel, cut along keys");
-  for (const KernelAnswer& answer : compare_cut_launches(gpu, formats, x.quick))
-    tally.note(answer.fault, [&] { return answer.name; });
-  if (x.quick) return;
-  std::vector<KernelAnswer> answers;
-  const std::string skipped = compare_many_heads(gpu, answers);
-  if (!skipped.empty()) std::printf("the tensor-core kernel, many heads: skipped, %s\n", skipped.c_str());
-  if (!answers.empty()) tally.section("the tensor-core kernel, many heads");
-  for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
-}
-
-/// Compares the kernel, if only the sums of products are rounded, with a plain attention by the rule that the check of products
-/// finds.
-void check_rules(int gpu, const std::vector<Format>& formats, bool quick, Tally& tally) {
-  tally.section("the tensor-core kernel by a written rule");
-  for (const Format& format : formats) {
-    std::string rule;
-    const std::vector<KernelAnswer> answers = compare_with_the_rule(gpu, format, quick, rule);
-    std::printf("the tensor-core kernel, %s: %s\n", name(format).c_str(), rule.c_str());
-    for (const KernelAnswer& answer : answers) tally.note(answer.fault, [&] { return answer.name; });
-  }
+  compare_cut_launches(gpu, formats, x.quick, tally);
+  if (!x.quick) compare_many_heads(gpu, tally);
 }
 
 void check_tensor_kernel(const Arguments& x, const std::vector<Format>& formats, Tally& tally) {
@@ -258,7 +206,8 @@ void check_tensor_kernel(const Arguments& x, const std::vector<Format>& formats,
     experiments.insert(experiments.end(), of_format.begin(), of_format.end());
   }
   check_hardware(experiments, x.device, tally);
-  check_rules(gpu.index, formats, x.quick, tally);
+  tally.section("the tensor-core kernel by a written rule");
+  for (const Format& format : formats) compare_with_the_rule(gpu.index, format, x.quick, tally);
   check_cuts_and_heads(x, formats, tally);
 }
 
@@ -329,7 +278,7 @@ void check_launches(const std::string& device, Tally& tally) {
     };
     const Result r = compute(e, {.cache = &cache, .engine = made});
     if (!r.remark.empty() || engine == nullptr) {
-      tally.note("no launches: " + r.remark, [&] { return testing::describe(e); });
+      tally.note("no launches: " + r.remark, testing::describe(e));
       continue;
     }
     const LaunchTimes t = engine->launches();
@@ -348,15 +297,15 @@ void check_lost(const std::string& device, Tally& tally) {
   ComputeCache cache;
   compute(testing::small_experiment(bf16, 64, 16), {.cache = &cache, .device = device});
   Result during;
-  const TrainAnswer training = compare_lost_training(device, [&] {
+  const auto lose_it = [&] {
     std::jthread worker([&] { during = compute(e, {.cache = &cache, .device = device}); });
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     lose(gpu);
-  });
-  tally.note(training.fault, [&] { return training.name; });
+  };
+  compare_lost_training(device, lose_it, tally);
   const Result here = compute(e), after = compute(e, {.cache = &cache, .device = device});
-  tally.note(testing::difference(here, during), [] { return std::string("the answer in whose middle it was lost"); });
-  tally.note(testing::difference(here, after), [] { return std::string("the next answer"); });
+  tally.note(testing::difference(here, during), "the answer in whose middle it was lost");
+  tally.note(testing::difference(here, after), "the next answer");
   tally.note(after.device.starts_with("cpu") && !after.remark.empty(), "nobody said that the CPU took over");
   std::printf("lost %s: %s\n", during.remark.empty() ? "after an answer" : "in an answer", after.remark.c_str());
 }
@@ -384,7 +333,7 @@ void compare_devices(const Arguments& x, Tally& tally) {
   check_stopping(x.device, tally);
   tally.section("training");
   const bool sample = x.quick || x.device == "cpu";  // more steps show nothing when the CPU is compared with itself
-  for (const TrainAnswer& answer : compare_training(x.device, sample)) tally.note(answer.fault, [&] { return answer.name; });
+  compare_training(x.device, sample, tally);
 }
 
 void check_gpu(const Arguments& x, Tally& tally) {

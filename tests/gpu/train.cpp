@@ -58,10 +58,11 @@ Numbers large_product(Primitives<float>& on, const ProductShape& s) {
   return Numbers(answer.begin(), answer.end());
 }
 
-/// Collects answers of the CPU and of another device to the same questions.
+/// Compares answers of the CPU and of another device to the same questions.
 class TrainComparison {
  public:
-  explicit TrainComparison(const std::string& device) : cpu_(cpu_primitives()), other_(primitives_of(device)) {}
+  TrainComparison(const std::string& device, Tally& tally)
+      : cpu_(cpu_primitives()), other_(primitives_of(device)), tally_(tally) {}
 
   void ask(const std::string& name, const std::function<Numbers(Primitives<float>&)>& question) {
     std::string fault;
@@ -70,13 +71,12 @@ class TrainComparison {
     } catch (const std::exception& error) {
       fault = error.what();
     }
-    answers.push_back({name, fault});
+    tally_.note(fault, name);
   }
-
-  std::vector<TrainAnswer> answers;
 
  private:
   std::unique_ptr<Primitives<float>> cpu_, other_;
+  Tally& tally_;
 };
 
 void ask_primitives(TrainComparison& compare, int seeds) {
@@ -98,16 +98,16 @@ void ask_large_products(TrainComparison& compare) {
 }
 
 /// Compares whole runs, each on its own devices.
-TrainAnswer compare_run(const TrainPlan& plan, int steps, const std::string& device, const std::string& name) {
+std::string difference_of_runs(const TrainPlan& plan, int steps, const std::string& device) {
   try {
     const Numbers here = testing::trained(plan, steps, cpu_primitives());
-    return {name, testing::difference(here, testing::trained(plan, steps, primitives_of(device)))};
+    return testing::difference(here, testing::trained(plan, steps, primitives_of(device)));
   } catch (const std::exception& error) {
-    return {name, error.what()};
+    return error.what();
   }
 }
 
-void compare_runs(std::vector<TrainAnswer>& answers, const std::string& device, bool quick) {
+void compare_runs(const std::string& device, bool quick, Tally& tally) {
   struct Run {
     Format format;
     Algorithm algorithm;
@@ -122,7 +122,7 @@ void compare_runs(std::vector<TrainAnswer>& answers, const std::string& device, 
     const ModelShape shape = quick ? ModelShape{1, 32, 2, 24, run.norm} : ModelShape{2, 128, 4, 128, run.norm};
     const TrainPlan plan =
         testing::made_up_plan(shape, quick ? 2 : 8, testing::small_tiled(run.format, run.algorithm, run.policy));
-    answers.push_back(compare_run(plan, quick ? 2 : 20, device, "training in " + name(run.format) + ", " + run.policy));
+    tally.note(difference_of_runs(plan, quick ? 2 : 20, device), "training in " + name(run.format) + ", " + run.policy);
     if (quick) return;
   }
 }
@@ -189,8 +189,8 @@ void print_attention_speed(Primitives<float>& on, const std::function<void()>& w
 
 }  // namespace
 
-TrainAnswer compare_lost_training(const std::string& device, const std::function<void()>& lose) {
-  TrainAnswer answer{"a training whose GPU is lost", ""};
+void compare_lost_training(const std::string& device, const std::function<void()>& lose, Tally& tally) {
+  const std::string what = "a training whose GPU is lost";
   TrainPlan plan =
       testing::made_up_plan({1, 32, 2, 24, Norm::layer}, 2, testing::small_tiled(bf16, Algorithm::flash2, "eager"));
   plan.recipe.steps = 30;
@@ -203,20 +203,18 @@ TrainAnswer compare_lost_training(const std::string& device, const std::function
     while (here.step()) {
     }
   } catch (const std::exception& error) {
-    answer.fault = error.what();
-    return answer;
+    return tally.note(std::string(error.what()), what);
   }
-  if (there.record().remark.empty()) answer.fault = "nobody said that the CPU took over";
-  if (here.weights(0) != there.weights(0) || here.weights(1) != there.weights(1)) answer.fault = "other weights";
-  return answer;
+  const bool same_weights = here.weights(0) == there.weights(0) && here.weights(1) == there.weights(1);
+  tally.note(std::string(same_weights ? "" : "other weights"), what);
+  tally.note(!there.record().remark.empty(), what + ": nobody said that the CPU took over");
 }
 
-std::vector<TrainAnswer> compare_training(const std::string& device, bool quick) {
-  TrainComparison compare(device);
+void compare_training(const std::string& device, bool quick, Tally& tally) {
+  TrainComparison compare(device, tally);
   ask_primitives(compare, quick ? 2 : 60);
   if (!quick) ask_large_products(compare);
-  compare_runs(compare.answers, device, quick);
-  return compare.answers;
+  compare_runs(device, quick, tally);
 }
 
 void print_training_speed(const std::string& device) {

@@ -3,20 +3,16 @@
 
 #include <functional>
 #include <string>
-#include <vector>
+
+#include "tests/gpu/tally.h"
 
 namespace attoscope::gpu_check {
 
-/// One comparison, and its difference or error; empty: the bits are the same.
-struct TrainAnswer {
-  std::string name, fault;
-};
-
 /// Every primitive, products in the sizes of real models, and steps of training, on the CPU and on `device`.
-std::vector<TrainAnswer> compare_training(const std::string& device, bool quick);
+void compare_training(const std::string& device, bool quick, Tally& tally);
 
 /// Trains on a GPU that `lose` takes away after some steps: the CPU continues with the same bits, and the record says so.
-TrainAnswer compare_lost_training(const std::string& device, const std::function<void()>& lose);
+void compare_lost_training(const std::string& device, const std::function<void()>& lose, Tally& tally);
 
 /// Prints the times of the operations of a model of 6 layers x 384, context 256, for a batch of 64, and its steps a second.
 void print_training_speed(const std::string& device);
