@@ -23,31 +23,17 @@
 #include "kernels/experiment/presets.h"
 #include "kernels/experiment/result.h"
 #include "kernels/gpu/device.h"
+#include "tests/gpu/tally.h"
 
 namespace attoscope::app {
 
 using namespace ui;
+using gpu_check::Tally;
 
 namespace {
 
 struct Size {
   int width, height;
-};
-
-/// Counts checks, and names those that fail.
-class Verdict {
- public:
-  void expect(bool truth, const std::string& what) {
-    ++(truth ? passed_ : failed_);
-    if (!truth) std::printf("FAILED: %s\n", what.c_str());
-  }
-  int end() const {
-    std::printf("%d passed, %d failed\n", passed_, failed_);
-    return failed_ == 0 ? 0 : 1;
-  }
-
- private:
-  int passed_ = 0, failed_ = 0;
 };
 
 bool same_bits(const std::vector<float>& x, const std::vector<float>& y) {
@@ -121,7 +107,7 @@ class FloatTexture {
 constexpr Size sizes[] = {{1, 1}, {33, 64}, {701, 397}};
 
 /// Checks every field of a result at every zoom: sampled by the GPU into memory and, if it draws, into a texture.
-void check_pixels(const Held& held, const ShareTexture* share, Verdict& verdict) {
+void check_pixels(const Held& held, const ShareTexture* share, Tally& tally) {
   const Result& r = *held.result;
   for (int f = 0; f < field_count; ++f) {
     const auto field = static_cast<Field>(f);
@@ -134,14 +120,14 @@ void check_pixels(const Held& held, const ShareTexture* share, Verdict& verdict)
                                  " x " + std::to_string(size.height);
         const std::vector<float> expected =
             sampled(values, r.golden->rows, r.golden->cols, cells, size.width, size.height, PixelImage::nothing);
-        verdict.expect(
+        tally.note(
             same_bits(sample_on_device(*r.on_device, field, cells, size.width, size.height, PixelImage::nothing), expected),
             what + ": pixels in memory");
         if (!share) continue;
         const FloatTexture texture(size);
         const PixelImage image = described(r, values, field, cells, size);
         (*share)(texture.name(), image.source)->paint(image.source, size.width, size.height);
-        verdict.expect(same_bits(texture.texels(), expected), what + ": texels");
+        tally.note(same_bits(texture.texels(), expected), what + ": texels");
       }
     }
   }
@@ -160,7 +146,7 @@ std::vector<std::uint8_t> shown(Offscreen& screen, Gui& gui, Texture& texture, c
 }
 
 /// Checks the picture on screen both ways while it is moved and resized, and times the painting.
-void check_screen(Offscreen& screen, Gui& gui, const Held& held, Verdict& verdict) {
+void check_screen(Offscreen& screen, Gui& gui, const Held& held, Tally& tally) {
   const Result& r = *held.result;
   const std::vector<float> values = field_values(r, Field::a_error);
   Texture sharing, copying(ShareTexture{});
@@ -171,10 +157,10 @@ void check_screen(Offscreen& screen, Gui& gui, const Held& held, Verdict& verdic
     image.height = screen.height() - i % 3;
     image.source.cells = {0.0 + i, 0, static_cast<double>(r.golden->rows), static_cast<double>(r.golden->cols)};
     ++image.version;
-    verdict.expect(shown(screen, gui, sharing, image) == shown(screen, gui, copying, image),
-                   held.what + ": on screen, frame " + std::to_string(i));
+    tally.note(shown(screen, gui, sharing, image) == shown(screen, gui, copying, image),
+               held.what + ": on screen, frame " + std::to_string(i));
   }
-  verdict.expect(sharing.take_remark().empty(), "the GPU went on sharing");
+  tally.note(sharing.take_remark().empty(), "the GPU went on sharing");
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   std::printf("%s: %.2f ms for a frame drawn both ways and read back\n", held.what.c_str(), spent.count() / 100);
 }
@@ -226,11 +212,10 @@ void time_frames_beside_a_worker(Offscreen& screen, Gui& gui, const Held& held, 
               answers.load(), ms.size(), ms[ms.size() / 2], ms.back());
 }
 
-void check_gpu(const DeviceInfo& gpu, Verdict& verdict) {
+void check_gpu(const DeviceInfo& gpu, Tally& tally) {
   const std::vector<Held> all = results(gpu.index);
   for (const Held& held : all)
-    verdict.expect(held.result->on_device && device_index(*held.result->on_device) == gpu.index,
-                   held.what + ": lies on the GPU");
+    tally.note(held.result->on_device && device_index(*held.result->on_device) == gpu.index, held.what + ": lies on the GPU");
   Offscreen screen(640, 480, gpu.index);
   Gui gui;
   const FloatTexture probe({4, 4});
@@ -240,11 +225,11 @@ void check_gpu(const DeviceInfo& gpu, Verdict& verdict) {
   const bool draws = share(probe.name(), source) != nullptr;
   std::printf("%s; OpenGL: %s%s\n", gpu.name.c_str(), reinterpret_cast<const char*>(glGetString(GL_RENDERER)),
               draws ? "" : "; SKIPPED: textures, since OpenGL draws on something else");
-  for (const Held& held : all) check_pixels(held, draws ? &share : nullptr, verdict);
+  for (const Held& held : all) check_pixels(held, draws ? &share : nullptr, tally);
   if (!draws) return;
   for (const Held& held : all) {
     if (held.result->golden->rows < 4096) continue;
-    check_screen(screen, gui, held, verdict);
+    check_screen(screen, gui, held, tally);
     std::printf("%s: %.3f ms to paint 1000 x 800 pixels\n", held.what.c_str(), painting_ms(held, share));
   }
   time_frames_beside_a_worker(screen, gui, all.front(), gpu.index);
@@ -255,9 +240,9 @@ int run() {
     std::printf("SKIPPED: no device (%s)\n0 passed, 0 failed\n", why_no_cuda().c_str());
     return 0;
   }
-  Verdict verdict;
-  for (const DeviceInfo& gpu : cuda_devices()) check_gpu(gpu, verdict);
-  return verdict.end();
+  Tally tally;
+  for (const DeviceInfo& gpu : cuda_devices()) check_gpu(gpu, tally);
+  return tally.finish();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Counts the checks of attoscope_gpu_check.
+/// Counts the checks of the programs that need a GPU.
 #pragma once
 
 #include <array>
