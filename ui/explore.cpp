@@ -31,32 +31,18 @@ Box rest_of_panel() {
   return {at, {at.x + size.x, at.y + size.y}};
 }
 
-using NamedPlot = std::pair<Plot, const char*>;
-
-/// Visible plots of the recurrence.
-std::vector<NamedPlot> recurrence_plots(const View& view) {
-  std::vector<NamedPlot> plots{{Plot::running_max, "running max"}, {Plot::rescales, "rescales"}, {Plot::row_sum, "row sum"}};
-  if ((view.hidden_curves & bit(Curve::P_max)) == 0) plots.emplace_back(Plot::largest_P, "largest P");
-  plots.emplace_back(Plot::error, "error");
-  return plots;
-}
-
-/// The plots of the backward pass.
-constexpr std::array<NamedPlot, 5> backward_plots{{{Plot::largest_P, "largest P"},
-                                                   {Plot::largest_dS, "largest dS"},
-                                                   {Plot::lost_dS, "lost dS"},
-                                                   {Plot::gradient_sums, "gradient sums"},
-                                                   {Plot::error, "gradient error"}}};
-
 /// A save button for each plot of the strip, and one at its foot for all, called `all`.
-void offer_strip_exports(const Frame& frame, std::span<const NamedPlot> plots, const char* all, const Box& strip,
+void offer_strip_exports(const Frame& frame, std::span<const Plot> plots, const char* all, const Box& strip,
                          const StripRoom& room, const std::function<std::string()>& csv) {
   View& view = frame.session.view;
   const float step = (room.width + px(16)) / static_cast<float>(plots.size()), foot = strip.max.y - px(44);
   for (std::size_t i = 0; i < plots.size(); ++i) {
     const float left = strip.min.x + static_cast<float>(i) * step;
-    offer_export({.plot = plots[i].first,
-                  .name = plots[i].second,
+    std::string name((plots[i] == Plot::error && follows_gradients(frame.session) ? "gradient_" : "") +
+                     std::string(plot_names[plots[i]]));
+    std::ranges::replace(name, '_', ' ');
+    offer_export({.plot = plots[i],
+                  .name = std::move(name),
                   .min = {left, strip.min.y},
                   .max = {left + step - px(16), foot},
                   .csv = csv,
@@ -169,9 +155,9 @@ void draw_strip(const Frame& frame) {
   const std::shared_ptr<const GradientTrace>& gradients = frame.input.side.gradient_trace;
   if (follows_gradients(frame.session)) {
     if (gradients && why_no_gradients(*gradients, of_key).empty())
-      offer_strip_exports(frame, backward_plots, "backward pass", all, room, [&] { return gradients_csv(*gradients, of_key); });
+      offer_strip_exports(frame, gradient_plots, "backward pass", all, room, [&] { return gradients_csv(*gradients, of_key); });
   } else if (followed && !followed->trace.tiles.empty()) {
-    offer_strip_exports(frame, recurrence_plots(frame.session.view), "recurrence", all, room,
+    offer_strip_exports(frame, strip_plots(frame.session.view), "recurrence", all, room,
                         [&] { return recurrence_csv(*followed); });
   }
   frame.requests.wanted.trace = true;

@@ -148,7 +148,8 @@ Drawn drawn_heat(const ui::Session& session, const PlotData& data, const PanelPr
 
 /// True if the plot is one of the strip's backward pass.
 bool is_of_gradients(ui::Plot plot, const ui::Session& s) {
-  return follows_gradients(s) && (plot == ui::Plot::strip || gradient_plot_of(plot).has_value());
+  return follows_gradients(s) &&
+         (plot == ui::Plot::strip || std::ranges::find(ui::gradient_plots, plot) != ui::gradient_plots.end());
 }
 
 /// Draws one plot of the strip's backward pass, or all.
@@ -156,8 +157,8 @@ Drawn drawn_gradients(ui::Plot plot, const ui::View& view, const GradientTrace& 
   const bool of_key = view.follows_key;
   if (const std::string why = ui::why_no_gradients(trace, of_key); !why.empty()) throw std::invalid_argument(why);
   std::vector<ui::FigurePanel> panels;
-  for (const ui::GradientPlot one : ui::gradient_plots)
-    if (plot == ui::Plot::strip || gradient_plot_of(plot) == one) panels.push_back(gradient_panel(one, trace, of_key));
+  for (const ui::Plot one : ui::gradient_plots)
+    if (plot == ui::Plot::strip || plot == one) panels.push_back(gradient_panel(one, trace, of_key));
   for (ui::FigurePanel& p : panels) {
     if (view.figure.shown_tiles && view.tiles != ui::TileRange{}) {
       p.x.min = view.tiles.from;
@@ -173,11 +174,6 @@ Drawn drawn_gradients(ui::Plot plot, const ui::View& view, const GradientTrace& 
 
 /// Draws one plot of the recurrence, or all shown plots: of a; if a is loaded, of the followed method in its own colour.
 Drawn drawn_strip(ui::Plot plot, const ui::View& view, const PlotData& data) {
-  constexpr std::array<std::pair<ui::Plot, ui::StripPlot>, 5> plots{{{ui::Plot::running_max, ui::StripPlot::running_max},
-                                                                     {ui::Plot::rescales, ui::StripPlot::rescales},
-                                                                     {ui::Plot::row_sum, ui::StripPlot::row_sum},
-                                                                     {ui::Plot::largest_P, ui::StripPlot::largest_P},
-                                                                     {ui::Plot::error, ui::StripPlot::error}}};
   ui::PanelInput input;
   input.answer.result = data.result;
   input.side.followed = data.side.followed;
@@ -190,10 +186,9 @@ Drawn drawn_strip(ui::Plot plot, const ui::View& view, const PlotData& data) {
   const ui::Ink own = ui::followed_name(data.result->experiment) == "b" ? ui::Ink::b : ui::Ink::text;
   refresh_strip(state, followed, view.hidden_curves, of_b);
   if (view.figure.shown_tiles) show_axes(state, shown_tiles(*followed, view));
-  const auto in_strip = [&](ui::StripPlot p) { return std::ranges::find(strip_plots(view), p) != strip_plots(view).end(); };
   std::vector<ui::FigurePanel> panels;
-  for (const auto& [one, of_strip] : plots)
-    if (plot == one || (plot == ui::Plot::strip && in_strip(of_strip))) panels.push_back(strip_panel(of_strip, state, view));
+  for (const ui::Plot one : plot == ui::Plot::strip ? strip_plots(view) : std::span(&plot, 1))
+    panels.push_back(strip_panel(one, state, view));
   if (plot == ui::Plot::rescales && (view.hidden_curves & bit(ui::Curve::row_moves)) == 0 && !state.rows.moves.empty())
     panels.push_back(row_move_panel(state));
   for (ui::FigurePanel& p : panels) {

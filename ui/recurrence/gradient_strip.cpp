@@ -31,13 +31,13 @@ struct GradientPlotWords {
   const char *title, *axis, *what, *formula;
 };
 
-/// A plot: its texts for a query and for a key, and its curves; all but the first are dashed.
+/// A plot of `gradient_plots`: its texts for a query and for a key, and its curves; all but the first are dashed.
 struct GradientPlotInfo {
   std::array<GradientPlotWords, 2> words;
   bool log = true;
   std::array<TileValue, 4> curves{};
 };
-constexpr EnumArray<GradientPlot, GradientPlotInfo> infos{{
+constexpr std::array<GradientPlotInfo, gradient_plots.size()> infos{{
     {.words = {{{"Largest P", "largest P", "The largest P of the tile's keys, recomputed from S and L.",
                  "P_ij = exp(S_ij - L_i)"},
                 {"Largest P", "largest P", "The largest P of the tile's queries, recomputed from S and L.",
@@ -225,20 +225,12 @@ void refresh_gradients(GradientStrip& strip, const std::shared_ptr<const Gradien
   strip.axis = gradient_axis(*trace, of_key);
   strip.panels.clear();
   strip.names.clear();
-  for (const GradientPlot plot : gradient_plots) strip.panels.push_back(gradient_panel(plot, *trace, of_key));
+  for (const Plot plot : gradient_plots) strip.panels.push_back(gradient_panel(plot, *trace, of_key));
   if (!strip.axis.by_index && strip.axis.tiles.size() <= most_names)
     for (const int tile : strip.axis.tiles) strip.names.push_back(std::to_string(tile));
 }
 
 }  // namespace
-
-std::optional<GradientPlot> gradient_plot_of(Plot plot) {
-  constexpr EnumArray<GradientPlot, Plot> exported{Plot::largest_P, Plot::largest_dS, Plot::lost_dS, Plot::gradient_sums,
-                                                   Plot::error};
-  const auto* const found = std::ranges::find(exported, plot);
-  if (found == exported.end()) return {};
-  return static_cast<GradientPlot>(found - exported.begin());
-}
 
 GradientAxis gradient_axis(const GradientTrace& t, bool of_key) {
   const GradientSteps& steps = count_of(t.a, of_key) > 0 ? t.a : t.b;
@@ -249,7 +241,8 @@ GradientAxis gradient_axis(const GradientTrace& t, bool of_key) {
   return axis;
 }
 
-FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& t, bool of_key) {
+FigurePanel gradient_panel(Plot plot, const GradientTrace& t, bool of_key) {
+  const GradientPlotInfo& info = infos[place_in(gradient_plots, plot)];
   const GradientAxis axis = gradient_axis(t, of_key);
   const MethodNames names = method_names(t.question.experiment);
   FigurePanel p;
@@ -257,10 +250,10 @@ FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& t, bool of_ke
   p.x.whole = true;
   p.x.min = axis.first - 0.5;
   p.x.max = axis.first + std::max<double>(1, static_cast<double>(axis.tiles.size())) - 0.5;
-  p.y = number_axis(infos[plot].words[of_key ? 1 : 0].axis, infos[plot].log);
-  if (!infos[plot].log) p.y.min = 0;
+  p.y = number_axis(info.words[of_key ? 1 : 0].axis, info.log);
+  if (!info.log) p.y.min = 0;
   bool dashed = false;
-  for (const TileValue& value : infos[plot].curves) {
+  for (const TileValue& value : info.curves) {
     if (of_key ? value.of_key == nullptr : value.of_query == nullptr) continue;
     for (const bool of_b : {false, true}) {
       Series s = curve_of(value, of_b ? t.b : t.a, of_key, axis);

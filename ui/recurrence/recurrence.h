@@ -1,11 +1,11 @@
 /// The recurrence of the traced row: series over tiles, and the tile under the scrubber.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,14 +75,17 @@ struct WorkedStep {
 /// The step of the recurrence at `trace.tiles[index]`.
 WorkedStep worked_step(const Result& result, int index);
 
-/// The plots that share the tile axis.
-enum class StripPlot { running_max, rescales, row_sum, largest_P, error };
-/// Plots of the recurrence strip.
-std::span<const StripPlot> strip_plots(const View& view);
+/// Place of a plot in a list that has it.
+constexpr std::size_t place_in(std::span<const Plot> plots, Plot plot) {
+  return static_cast<std::size_t>(std::ranges::find(plots, plot) - plots.begin());
+}
+
+/// All plots of the recurrence strip, and those that the view shows.
+inline constexpr std::array all_strip_plots{Plot::running_max, Plot::rescales, Plot::row_sum, Plot::largest_P, Plot::error};
+std::span<const Plot> strip_plots(const View& view);
 /// The plots in a row; a click scrubs, a click on a name toggles its curve. With `zooms` the wheel zooms, a drag moves the
 /// tiles, and a double click shows all. Returns the largest height of a plot's title and names.
-float draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size,
-                            bool zooms = false);
+float draw_recurrence_plots(View& view, const StripState& state, std::span<const Plot> plots, ImVec2 size, bool zooms = false);
 /// Height of the scrubber: the worked step is beside its buttons; in a narrow scrubber, under them.
 float scrubber_height(float width);
 /// Buttons, slider and worked step of the scrubbed tile; with `zooms` also a button that shows all tiles.
@@ -125,7 +128,7 @@ int tile_with(const Result& result, const View& view, TileEvent event, int by);
 void scrub_to_event(View& view, const Result* result, TileEvent event, int by);
 
 /// One plot over the tiles, with the curves that the view shows.
-FigurePanel strip_panel(StripPlot plot, const StripState& state, const View& view);
+FigurePanel strip_panel(Plot plot, const StripState& state, const View& view);
 
 /// Histogram of the rows by their number of moves of m.
 FigurePanel row_move_panel(const StripState& state);
@@ -163,13 +166,9 @@ int followed_key(const View& view, const Problem& problem);
 /// The question whose answer the strip shows.
 GradientTraceQuestion gradient_question(const Session& session);
 
-/// The plots over tiles. P: largest P. dS: largest |dS|; for a query also |dP - delta|. lost: share of dS that rounds to 0.
-/// sums: norms of the tile's addend to dQ and of dQ so far, or of dK and dV so far. error: of dQ, or of dK and dV so far.
-enum class GradientPlot : std::uint8_t { P, dS, lost, sums, error };
-inline constexpr EnumArray<GradientPlot, GradientPlot> gradient_plots{GradientPlot::P, GradientPlot::dS, GradientPlot::lost,
-                                                                      GradientPlot::sums, GradientPlot::error};
-/// The strip's plot that an export names; empty: a plot of the forward pass.
-std::optional<GradientPlot> gradient_plot_of(Plot plot);
+/// The plots over tiles. largest_dS: for a query also |dP - delta|. lost_dS: share of dS that rounds to 0. gradient_sums: norms
+/// of the tile's addend to dQ and of dQ so far, or of dK and dV so far. error: of dQ, or of dK and dV so far.
+inline constexpr std::array gradient_plots{Plot::largest_P, Plot::largest_dS, Plot::lost_dS, Plot::gradient_sums, Plot::error};
 
 /// The tile axis: the tiles in the order in which a adds them (b, if a has no backward pass). If their indices are consecutive
 /// in this order, a tile's place is its index, else its position in the order.
@@ -181,7 +180,7 @@ struct GradientAxis {
 GradientAxis gradient_axis(const GradientTrace& trace, bool of_key);
 
 /// One plot over the tiles, with the curves of a and b. If b has more or fewer tiles, they are spread evenly over a's axis.
-FigurePanel gradient_panel(GradientPlot plot, const GradientTrace& trace, bool of_key);
+FigurePanel gradient_panel(Plot plot, const GradientTrace& trace, bool of_key);
 
 /// The reason why there is nothing to show, in a sentence; empty: there is something.
 std::string why_no_gradients(const GradientTrace& trace, bool of_key);

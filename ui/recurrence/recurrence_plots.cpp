@@ -79,7 +79,7 @@ struct StripTexts {
 };
 
 /// Title, legend and plot in `size`, from the cursor down.
-void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const StripTexts& texts) {
+void draw_plot(Strip& s, Plot plot, const char* id, ImVec2 size, const StripTexts& texts) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float header = px(18), unit = text_width(Face::small, texts.unit);
   ImGui::Dummy({size.x, header});
@@ -98,15 +98,15 @@ void draw_plot(Strip& s, StripPlot plot, const char* id, ImVec2 size, const Stri
   PanelLook look{.id = id};
   TileRange& tiles = s.view.tiles;
   if (s.zooms) look.shown = {&tiles.from, &tiles.to, 1};
-  look.behind = [&] { draw_behind(s, plot == StripPlot::running_max); };
+  look.behind = [&] { draw_behind(s, plot == Plot::running_max); };
   const PanelMouse mouse = draw_panel(panel, look, {size.x, size.y - header - names});
   if (mouse.clicked) scrub_to(s.view, s.result(), std::round(mouse.x));
-  if (plot == StripPlot::rescales) draw_row_moves(s, mouse.from, mouse.to);
+  if (plot == Plot::rescales) draw_row_moves(s, mouse.from, mouse.to);
 }
 
 void draw_max(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
-  draw_plot(s, StripPlot::running_max, "running max", size,
+  draw_plot(s, Plot::running_max, "running max", size,
             {fmt::format("Max, row {}", m.result->trace.row),
              "S units",
              colours().faint,
@@ -131,7 +131,7 @@ void draw_rescales(Strip& s, ImVec2 size) {
   if (text_width(Face::label, title) + px(8) + text_width(Face::small, words) >= size.x)
     words = fmt::format("{:.2f} a row", r.effective_mean);
   const std::string formula = fmt::format("P(move at tile t) = 1/t\nH_T - 1 = 1/2 + 1/3 + ... + 1/T = {:.2f}", r.expected);
-  draw_plot(s, StripPlot::rescales, "rescales", size,
+  draw_plot(s, Plot::rescales, "rescales", size,
             {title,
              words,
              colours().moved,
@@ -151,7 +151,7 @@ void draw_rescales(Strip& s, ImVec2 size) {
 void draw_sums(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   const bool saturated = m.row.saturated > 0;
-  draw_plot(s, StripPlot::row_sum, "row sum", size,
+  draw_plot(s, Plot::row_sum, "row sum", size,
             {"Sum, α, O",
              saturated ? fmt::format("{} P saturated", m.row.saturated) : "share of largest",
              saturated ? colours().bad : colours().faint,
@@ -173,7 +173,7 @@ void draw_P(Strip& s, ImVec2 size) {
   const bool seen = m.P_limit > 0 && m.P_limit < m.axes.P_high,
              two_pass = m.result->experiment.a.algorithm == Algorithm::two_pass;
   draw_plot(
-      s, StripPlot::largest_P, "largest P", size,
+      s, Plot::largest_P, "largest P", size,
       {fmt::format("Largest P, row {}", m.result->trace.row),
        m.P_limit > 0 ? (seen ? "" : "↑ ") + std::string("saturates at ") + compact(m.P_limit)
        : two_pass    ? "e of the first pass"
@@ -188,7 +188,7 @@ void draw_errors(Strip& s, ImVec2 size) {
   const StripState& m = s.state;
   const MethodNames names = method_names(m.result->experiment);
   const bool two_pass = m.result->experiment.a.algorithm == Algorithm::two_pass;
-  draw_plot(s, StripPlot::error, "error so far", size,
+  draw_plot(s, Plot::error, "error so far", size,
             {fmt::format("Error so far, row {}", m.result->trace.row),
              !m.row.error.empty() ? "max, log"
              : two_pass           ? "O comes with the second pass"
@@ -203,11 +203,8 @@ void draw_errors(Strip& s, ImVec2 size) {
              "max |O/l - golden(keys so far)|"});
 }
 
-constexpr EnumArray<StripPlot, void (*)(Strip&, ImVec2)> draw_one{draw_max, draw_rescales, draw_sums, draw_P, draw_errors};
-
-constexpr std::array four{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::error};
-constexpr std::array five{StripPlot::running_max, StripPlot::rescales, StripPlot::row_sum, StripPlot::largest_P,
-                          StripPlot::error};
+/// Draws a plot of `all_strip_plots`.
+constexpr std::array draw_one{draw_max, draw_rescales, draw_sums, draw_P, draw_errors};
 
 /// Sets the axis to whole decades around 1 (the tolerance) and the finite errors.
 void find_axis(KernelRows& rows) {
@@ -270,20 +267,21 @@ void draw_marks(const Session& session, const KernelRows& rows) {
 
 }  // namespace
 
-std::span<const StripPlot> strip_plots(const View& view) {
-  if ((view.hidden_curves & bit(Curve::P_max)) == 0) return five;
-  return four;
+std::span<const Plot> strip_plots(const View& view) {
+  static constexpr std::array without_P{Plot::running_max, Plot::rescales, Plot::row_sum, Plot::error};
+  if ((view.hidden_curves & bit(Curve::P_max)) == 0) return all_strip_plots;
+  return without_P;
 }
 
-float draw_recurrence_plots(View& view, const StripState& state, std::span<const StripPlot> plots, ImVec2 size, bool zooms) {
+float draw_recurrence_plots(View& view, const StripState& state, std::span<const Plot> plots, ImVec2 size, bool zooms) {
   const auto index = static_cast<std::size_t>(scrubbed(*state.result, view));
   const float count = static_cast<float>(plots.size()), gap = px(16), width = std::floor((size.x - gap * (count - 1)) / count);
   Strip strip{view, state, zooms, state.result->trace.tiles[index].tile};
   ImVec2 at = ImGui::GetCursorScreenPos();
   const float below = at.y + size.y;
-  for (const StripPlot plot : plots) {
+  for (const Plot plot : plots) {
     ImGui::SetCursorScreenPos(at);
-    draw_one[plot](strip, {width, size.y});
+    draw_one[place_in(all_strip_plots, plot)](strip, {width, size.y});
     at.x += width + gap;
   }
   ImGui::SetCursorScreenPos({at.x - count * (width + gap), below});

@@ -231,8 +231,8 @@ FigurePanel error_panel(const StripState& m, const View& view) {
   return p;
 }
 
-constexpr EnumArray<StripPlot, FigurePanel (*)(const StripState&, const View&)> whole_panel{max_panel, rescale_panel, sum_panel,
-                                                                                            largest_P_panel, error_panel};
+/// Panel of a plot of `all_strip_plots`.
+constexpr std::array whole_panel{max_panel, rescale_panel, sum_panel, largest_P_panel, error_panel};
 
 }  // namespace
 
@@ -282,8 +282,8 @@ void show_axes(StripState& m, TileRange tiles) {
   if (m.P_limit <= 100 * m.axes.P_high) m.axes.P_high = std::clamp(3 * m.P_limit, m.axes.P_high, beyond);
 }
 
-FigurePanel strip_panel(StripPlot plot, const StripState& m, const View& view) {
-  FigurePanel panel = whole_panel[plot](m, view);
+FigurePanel strip_panel(Plot plot, const StripState& m, const View& view) {
+  FigurePanel panel = whole_panel[place_in(all_strip_plots, plot)](m, view);
   for (Series& s : panel.series) keep_shown(s, m.axes);
   return panel;
 }

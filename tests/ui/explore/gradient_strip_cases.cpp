@@ -117,10 +117,9 @@ CASE(gradients, values_of_the_plots) {
   const std::shared_ptr<const GradientTrace> t = made_trace(s);
   const GradientAxis axis = gradient_axis(*t, false);
   hand.check(!axis.by_index && axis.first == 0 && axis.tiles == std::vector{5, 4, 3, 2, 1, 0}, "tiles out of order");
-  const auto panel = [&](GradientPlot p, bool of_key) { return gradient_panel(p, *t, of_key); };
-  const FigurePanel P = panel(GradientPlot::P, false), dS = panel(GradientPlot::dS, false),
-                    lost = panel(GradientPlot::lost, false), sums = panel(GradientPlot::sums, false),
-                    error = panel(GradientPlot::error, false);
+  const auto panel = [&](Plot p, bool of_key) { return gradient_panel(p, *t, of_key); };
+  const FigurePanel P = panel(Plot::largest_P, false), dS = panel(Plot::largest_dS, false), lost = panel(Plot::lost_dS, false),
+                    sums = panel(Plot::gradient_sums, false), error = panel(Plot::error, false);
   hand.check(P.series.size() == 2 && dS.series.size() == 4 && lost.series.size() == 2 && sums.series.size() == 4 &&
                  error.series.size() == 2,
              "curves of a and b");
@@ -134,7 +133,7 @@ CASE(gradients, values_of_the_plots) {
   }
   hand.check(P.series[1].ink == Ink::b && P.series[1].x == std::vector{0.5, 2.5, 4.5}, "three tiles of b share six of a");
   hand.check(*P.x.min == -0.5 && *P.x.max == 5.5 && P.x.label.starts_with("key tile, by its place"), P.x.label);
-  const FigurePanel norms = panel(GradientPlot::sums, true), errors = panel(GradientPlot::error, true);
+  const FigurePanel norms = panel(Plot::gradient_sums, true), errors = panel(Plot::error, true);
   hand.check(norms.series.size() == 2 && errors.series.size() == 2 && norms.x.label == "query tile",
              "only a has tiles of the key");
   for (std::size_t i = 0; i < 6; ++i) {
@@ -154,7 +153,7 @@ CASE(gradients, tiles_by_their_index) {
   auto t = std::make_shared<GradientTrace>();
   t->question = gradient_question(backward_session());
   for (int i = 2; i < 5; ++i) t->a.of_query.push_back(query_tile(i, 0));
-  const FigurePanel P = gradient_panel(GradientPlot::P, *t, false);
+  const FigurePanel P = gradient_panel(Plot::largest_P, *t, false);
   hand.check(P.series.size() == 1 && P.series[0].x == std::vector{2.0, 3.0, 4.0} && *P.x.min == 1.5 && *P.x.max == 4.5,
              "three tiles from tile 2");
   hand.check(why_no_gradients(*t, false).empty() && why_no_gradients(*t, true).starts_with("Key 40 is seen by no query"),

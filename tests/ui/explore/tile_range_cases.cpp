@@ -84,7 +84,7 @@ CASE(tile_range, ranges) {
   refresh_strip(state, std::make_shared<const Result>(r), 0);
   show_axes(state, {3.5, 5.5});
   hand.check(state.axes.first == 3.5 && state.axes.last == 5.5, "the axes fit the shown tiles");
-  const FigurePanel part = strip_panel(StripPlot::running_max, state, View{});
+  const FigurePanel part = strip_panel(Plot::running_max, state, View{});
   const Series* const m = find_series(part, "m");
   hand.check(m != nullptr && m->x == std::vector<double>{4, 5} && part.x.min == 3.5, "only shown tiles are drawn");
 }

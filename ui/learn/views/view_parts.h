@@ -83,7 +83,7 @@ struct RowPlots {
 /// Draws the plots into `size`. The scrubbed tile and the hidden curves are the scene's `tile` and `hidden`; returns a sentence
 /// if these are invalid. Without a recurrence, draws a sentence with the reason.
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
-                           std::span<const StripPlot> plots, ImVec2 size);
+                           std::span<const Plot> plots, ImVec2 size);
 
 /// The question of a sweep plot; sets `problem` if a key is invalid.
 LessonQuestion sweep_question(const LessonScene& scene, std::string& problem);

@@ -46,7 +46,7 @@ std::string said_of_rescales(const Result& r) {
 }
 
 /// The row's plots under a sentence.
-std::string draw_row_kind(LessonScene& scene, float height, std::initializer_list<StripPlot> plots,
+std::string draw_row_kind(LessonScene& scene, float height, std::initializer_list<Plot> plots,
                           std::string (*summary)(const Result&)) {
   const auto result = answered(scene, {scene.width, height + px(32)});
   if (!result) return "";
@@ -67,11 +67,11 @@ struct PlotKind {
 constexpr std::array<PlotKind, 10> kinds{{
     {"trace",
      [](LessonScene& scene, float height) {
-       return draw_row_kind(scene, height, {StripPlot::running_max, StripPlot::row_sum, StripPlot::error}, said_of_trace);
+       return draw_row_kind(scene, height, {Plot::running_max, Plot::row_sum, Plot::error}, said_of_trace);
      }},
-    {"error", [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {StripPlot::error}, said_of_error); }},
+    {"error", [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {Plot::error}, said_of_error); }},
     {"rescales",
-     [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {StripPlot::rescales}, said_of_rescales); }},
+     [](LessonScene& scene, float height) { return draw_row_kind(scene, height, {Plot::rescales}, said_of_rescales); }},
     {"bytes", draw_bytes_plot, bytes_panels},
     {"loop", draw_loop_plot, loop_panels},
     {"sweep", draw_sweep_plot, sweep_panels},
@@ -96,13 +96,11 @@ void draw_shaded(const View& view, const Result& r, ImVec2 at, float width) {
 }
 
 /// Draws save buttons of the plots, which are side by side.
-void offer_row_figures(LessonScene& scene, const View& view, std::span<const StripPlot> plots, ImVec2 at, ImVec2 size) {
-  constexpr std::array<Plot, 5> names{Plot::running_max, Plot::rescales, Plot::row_sum, Plot::largest_P, Plot::error};
+void offer_row_figures(LessonScene& scene, const View& view, std::span<const Plot> plots, ImVec2 at, ImVec2 size) {
   const float gap = px(16), step = (size.x + gap) / static_cast<float>(plots.size());
   for (std::size_t i = 0; i < plots.size(); ++i) {
-    const Plot plot = names[static_cast<std::size_t>(plots[i])];
     const float left = at.x + static_cast<float>(i) * step;
-    offer_figure(scene, plot, std::string(plot_names[plot]), {left, at.y}, {left + step - gap, at.y + size.y}, [&] {
+    offer_figure(scene, plots[i], std::string(plot_names[plots[i]]), {left, at.y}, {left + step - gap, at.y + size.y}, [&] {
       Session s;
       s.experiment = scene.experiment;
       s.view.hidden_curves = view.hidden_curves;
@@ -112,7 +110,7 @@ void offer_row_figures(LessonScene& scene, const View& view, std::span<const Str
 }
 
 /// The plots, the scrubber, the worked step of its tile.
-void draw_strip(LessonScene& scene, View& view, RowPlots& state, std::span<const StripPlot> plots, ImVec2 size) {
+void draw_strip(LessonScene& scene, View& view, RowPlots& state, std::span<const Plot> plots, ImVec2 size) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const Result& r = *state.strip.result;
   const bool on_page = is_on_page(scene);
@@ -188,7 +186,7 @@ std::optional<LessonQuestion> lesson_question(const Experiment& experiment, std:
 }
 
 std::string draw_row_plots(LessonScene& scene, RowPlots& state, const std::shared_ptr<const Result>& result,
-                           std::span<const StripPlot> plots, ImVec2 size) {
+                           std::span<const Plot> plots, ImVec2 size) {
   std::string problem;
   View view;
   view.scrubbed_tile = whole_of(scene, "tile", view.scrubbed_tile, -1, max_n, problem);

@@ -74,7 +74,7 @@ std::string draw_outcome(LessonScene& scene, RowPlots& plots, float width, float
   draw_numbers(*result, width);
   ImGui::Dummy({0, px(8)});
   const float rest = std::max(px(120), from.y + height - ImGui::GetCursorScreenPos().y);
-  constexpr std::array<StripPlot, 2> shown{StripPlot::row_sum, StripPlot::error};
+  constexpr std::array shown{Plot::row_sum, Plot::error};
   const std::string problem = draw_row_plots(scene, plots, result, shown, {width, rest});
   dim_if_earlier(scene, *result, from, {from.x + width, from.y + height});
   return problem;
