@@ -7,6 +7,7 @@
 #include "kernels/arithmetic/format.h"
 #include "kernels/experiment/rules.h"
 #include "ui/controls/controls.h"
+#include "ui/controls/matrix.h"
 #include "ui/frame/panel_input.h"
 #include "ui/train/panels.h"
 #include "ui/widgets/rounding_cell.h"
@@ -24,10 +25,11 @@ struct MethodColumn {
   float left, width;
 };
 
-/// Height of a method's fields at UI scale 1.
-constexpr float method_field_height = 22;
-
-constexpr float step_height = control_height;
+/// Places of the columns, and of the names at the cursor.
+MatrixPlace place_of(const std::array<MethodColumn, 2>& columns) {
+  const float left = columns[0].left;
+  return {{left, columns[1].left}, columns[0].width, left - ImGui::GetCursorScreenPos().x - px(6)};
+}
 
 /// The number of choices in which two roundings differ.
 int differences(const GradPrecision& x, const GradPrecision& y) {
@@ -70,7 +72,7 @@ void edit_policy(const MethodColumn& c) {
 void edit_delta_from(const MethodColumn& c) {
   DeltaFrom& from = c.method.gradient.delta_from;
   const bool output = from == DeltaFrom::output;
-  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(method_field_height)}))
+  if (push_button(output ? "dO·O###delta from" : "P·dP###delta from", false, {c.width, px(matrix_header_height)}))
     from = output ? DeltaFrom::probabilities : DeltaFrom::output;
   explain(
       "The sum in delta: dO·O, as FlashAttention does, or P·dP, as the backward of a softmax does. Equal in exact arithmetic; "
@@ -82,21 +84,17 @@ void edit_steps(const TrainScene& s, const std::array<MethodColumn, 2>& columns)
   for (int i = 0; i < grad_step_count; ++i) {
     const auto step = static_cast<GradStep>(i);
     if (!is_of_training(step)) continue;
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const std::string text(name(step)), what(info(step).what);
-    ImGui::InvisibleButton(("about backward " + text).c_str(), {columns[0].left - at.x - px(6), px(step_height)});
-    draw_in_line(at, px(step_height - 2), Face::mono, colours().text, text);
-    explain("Backward pass: " + what + ".", "FlashAttention-2 (arXiv 2307.08691), Algorithm 2");
-    for (const MethodColumn& c : columns) {
+    const std::string text(name(step)), what(info(step).what), about = "Backward pass: " + what + ".";
+    const MatrixRow row{text, about, "FlashAttention-2 (arXiv 2307.08691), Algorithm 2"};
+    matrix_row(place_of(columns), row, px(control_height), [&](std::size_t column) {
+      const MethodColumn& c = columns[column];
       const GradPolicy& nearest = nearest_policy(c.method.gradient);
-      ImGui::SetCursorScreenPos({c.left, at.y});
       const WithId method(c.id), pass("backward");
       edit_rounding(c.method.gradient[step],
-                    {text, c.colour, c.left, c.width, px(step_height), nearest.name, nearest.precision[step], false,
+                    {text, c.colour, c.left, c.width, px(control_height), nearest.name, nearest.precision[step], false,
                      text + " of " + c.id + "'s backward pass: " + what + ". "},
                     c.method.format, s.state.typed_format);
-    }
-    ImGui::SetCursorScreenPos({at.x, at.y + px(step_height)});
+    });
   }
 }
 
@@ -178,7 +176,7 @@ void edit_main_format(const MethodColumn& c) {
 
 /// Edits the rounding of numbers that an update stores.
 void edit_stored(const TrainScene& s, const MethodColumn& c, const char* name, Rounding& rounding, const char* what) {
-  edit_rounding(rounding, {name, c.colour, c.left, c.width, px(method_field_height), "fp32", Rounding{}, false, what},
+  edit_rounding(rounding, {name, c.colour, c.left, c.width, px(matrix_header_height), "fp32", Rounding{}, false, what},
                 c.method.format, s.state.typed_format);
 }
 
@@ -218,19 +216,11 @@ void exchange_buttons(const TrainScene& s, float width) {
 /// Draws rows with these names from the cursor down; `edit(row, column)` draws the cell of a column.
 void method_rows(const std::array<MethodColumn, 2>& columns, std::span<const char* const> names,
                  const std::function<void(std::size_t, const MethodColumn&)>& edit) {
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  for (std::size_t row = 0; row < names.size(); ++row, at.y += px(control_height)) {
-    const WithField f(Face::mono_small, method_field_height);
-    ImGui::PushStyleVarX(ImGuiStyleVar_FramePadding, px(5));
-    draw_in_line(at, px(method_field_height), Face::label, colours().secondary, names[row]);
-    for (const MethodColumn& c : columns) {
-      ImGui::SetCursorScreenPos({c.left, at.y});
-      const WithId id(c.id);
-      edit(row, c);
-    }
-    ImGui::PopStyleVar();
-  }
-  ImGui::SetCursorScreenPos(at);
+  for (std::size_t row = 0; row < names.size(); ++row)
+    matrix_header(place_of(columns), names[row], [&](std::size_t i) {
+      const WithId id(columns[i].id);
+      edit(row, columns[i]);
+    });
 }
 
 /// Backward policy, the sum in delta and, unfolded, a row for each step.
@@ -241,7 +231,7 @@ void edit_backward(const TrainScene& s, const std::array<MethodColumn, 2>& colum
   const float width = columns[1].left + columns[1].width - from.x;
   bool& open = s.state.shows_gradient;
   if (push_button(open ? "fold its steps###backward steps" : "its 14 steps###backward steps", false,
-                  {width, px(method_field_height)}))
+                  {width, px(matrix_header_height)}))
     open = !open;
   explain("The steps of the backward pass, one by one, like those of the forward pass in Explore's matrix.");
   ImGui::SetCursorScreenPos({from.x, from.y + 3 * px(control_height) + px(2)});
@@ -279,7 +269,7 @@ void edit_train_methods(const TrainScene& s, float width) {
   method_rows(columns, rows, [&](std::size_t row, const MethodColumn& c) {
     if (row == 0) edit_main_format(c);
     if (row == 1) edit_forward(c.method, [&] { edit_algorithm(c.method.method, experiment, input, c.colour, c.width); });
-    if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(method_field_height));
+    if (row == 2) edit_method_options(c.method.method, c.method.format, c.width, px(matrix_header_height));
     if (row == 3) edit_forward(c.method, [&] { edit_policy(c.method.method, c.colour, c.width); });
     if (row == 4) edit_sums({.format = c.method.format, .a = c.method.method}, c.method.method, c.colour, c.width);
     if (row == 5) edit_stored(s, c, rows[row], c.method.weights, "The weights, as an update stores them. Exact is fp32. ");
