@@ -94,7 +94,8 @@ class App {
     ui::Requests requests = draw_ui(session_, input, *state_);
     if (input.dragging) over_ = ui::held_over();
     if (on_field)
-      requests.files.open(*std::exchange(over_, {}), dropped.front(), loaded_place(session_.experiment) == LoadedPlace::b);
+      requests.files.open =
+          ui::FileRequest{*std::exchange(over_, {}), dropped.front(), loaded_place(session_.experiment) == LoadedPlace::b};
     explorer_.update(session_);  // submits changes of this frame now, not one frame later
     const bool font_found = window_.draw_frame(palette(session_.view.theme).background);
     exporter_.take(explorer_);

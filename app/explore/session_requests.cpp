@@ -85,17 +85,15 @@ void ask_desktop(ui::FileUse use, bool saves, const SessionContext& context) {
   context.dialog.ask(question);
 }
 
-/// Opens the requested output or gradients.
-void open_outputs(const ui::FileRequests& f, ui::Session& session, Explorer& explorer) {
-  if (!f.captured_run.empty()) session.model.against = f.captured_run;
-  if (!f.kernel.empty()) explorer.open_kernel(session, with_home(f.kernel), f.kernel_as_b);
-  if (f.gradient.empty() && !f.gradients.any()) return;
-  const std::string gradient = with_home(f.gradient);
-  explorer.open_gradients(session, {.d_o = f.gradient_is_of_lse ? "" : gradient,
-                                    .d_lse = f.gradient_is_of_lse ? gradient : "",
-                                    .dq = with_home(f.gradients.dq),
-                                    .dk = with_home(f.gradients.dk),
-                                    .dv = with_home(f.gradients.dv)});
+/// Opens the requested output, gradient or captured run.
+void open_output(const ui::FileRequest& f, ui::Session& session, Explorer& explorer) {
+  using Use = ui::FileUse;
+  if (f.use == Use::captured_run) session.model.against = f.spec;
+  if (f.use == Use::output) explorer.open_kernel(session, with_home(f.spec), f.as_b);
+  const auto of = [&](Use use) { return f.use == use ? with_home(f.spec) : std::string(); };
+  const GradientSpecs gradients{
+      .d_o = of(Use::d_o), .d_lse = of(Use::d_lse), .dq = of(Use::dq), .dk = of(Use::dk), .dv = of(Use::dv)};
+  if (gradients.any()) explorer.open_gradients(session, gradients);
 }
 
 void handle(const ui::SessionRequest& request, const SessionContext& context) {
@@ -160,9 +158,8 @@ void take_chosen(const SessionContext& context) {
     if (use == ui::FileUse::model) return open_model(file, context);
     if (use == ui::FileUse::missing) return context.explorer.locate(context.session, file);
     if (use == ui::FileUse::tensors) return open_files(answer->files, context);
-    ui::FileRequests request;
-    request.open(use, file, loaded_place(context.session.experiment) == LoadedPlace::b);
-    open_outputs(request, context.session, context.explorer);
+    const bool as_b = loaded_place(context.session.experiment) == LoadedPlace::b;
+    open_output({.use = use, .spec = file, .as_b = as_b}, context.session, context.explorer);
   });
 }
 
@@ -192,7 +189,7 @@ void handle(const ui::Requests& requests, const ui::PanelInput& shown, ui::Sessi
   if (requests.clipboard.paste) explorer.paste(session, requests.clipboard.paste_text);
   if (requests.clipboard.paste_pins) explorer.add_pins(session, from_clipboard());
   explorer.look_into(requests.files.look, requests.files.look_for);
-  open_outputs(requests.files, session, explorer);
+  if (requests.files.open) open_output(*requests.files.open, session, explorer);
   explorer.ask_beside(requests, session);
   explorer.want(requests.wanted);
   if (requests.exports.plot) explorer.show_notice(exporter.ask(*requests.exports.plot, session, shown));
@@ -273,12 +270,13 @@ void handle_sessions(const ui::Requests& requests, const SessionContext& context
   handle(requests.train, context);
   context.model.handle(requests.model, context.session);
   if (requests.files.session) handle(*requests.files.session, context);
-  if (!requests.files.located.empty()) context.explorer.locate(context.session, with_home(requests.files.located));
   if (requests.files.list_sessions) context.store.look_for_recent();
   if (requests.remarks_read) context.explorer.forget_remarks();
-  if (!requests.files.choice_of.empty())
-    remember_tensors(choices_list(context.store), requests.files.choice_of, requests.files.tensors);
-  if (!requests.files.tensors.empty()) open_files({with_home(requests.files.tensors)}, context);
+  if (const std::optional<ui::FileRequest>& asked = requests.files.open) {
+    if (asked->use == ui::FileUse::missing) context.explorer.locate(context.session, with_home(asked->spec));
+    if (!asked->choice_of.empty()) remember_tensors(choices_list(context.store), asked->choice_of, asked->spec);
+    if (asked->use == ui::FileUse::tensors) open_files({with_home(asked->spec)}, context);
+  }
   if (requests.files.ask) ask_desktop(*requests.files.ask, false, context);
   take_chosen(context);
 }

@@ -55,7 +55,7 @@ std::string taken_beside(const TensorTree& t, CallPartName part, const TensorEnt
 void take_tensor(const TensorTree& t, CallPartName part, const TensorEntry& entry) {
   FileRequests& files = t.frame.requests.files;
   if (part == CallPartName::d_o) {
-    files.gradient = entry.spec;
+    files.open = FileRequest{.use = FileUse::d_o, .spec = entry.spec};
     return;
   }
   t.chosen(part) = entry.spec;
@@ -67,8 +67,7 @@ void take_tensor(const TensorTree& t, CallPartName part, const TensorEntry& entr
   }
   const bool compares = !t.chosen(CallPartName::o).empty() || !t.frame.session.experiment.loaded.file.empty();
   const std::string output = compares ? taken_beside(t, CallPartName::o, entry) : "";
-  files.tensors = call + (output.empty() ? "" : "," + output);
-  files.choice_of = t.list.all;
+  files.open = FileRequest{.spec = call + (output.empty() ? "" : "," + output), .choice_of = t.list.all};
 }
 
 /// Buttons of the parts, lit if the tensor is used as the part.
@@ -228,7 +227,7 @@ void draw_tensors(const Frame& frame) {
   if (state.file != file) state = {.shown = state.shown, .file = file};
   const TensorTree tree{frame, *list, state};
   if (list->all != list->file) {
-    if (push_button("as named###as named")) frame.requests.files.tensors = frame.requests.files.choice_of = list->all;
+    if (push_button("as named###as named")) frame.requests.files.open = FileRequest{.spec = list->all, .choice_of = list->all};
     explain("Chooses the tensors by name again, and forgets the choice for this file.");
   }
   wrapped(Face::small, list->problem.empty() ? colours().secondary : colours().bad, sentence_of(tree),

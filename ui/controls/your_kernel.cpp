@@ -55,8 +55,8 @@ bool kernel_combo(const Experiment& e, const PanelInput& in, float width, Reques
   if (begin_combo("##kernel", fitted(Face::label, preview, width - px(36)), width)) {
     if (offered) {
       if (ImGui::Selectable(("O of " + shown_file(in.choices.tensors.file) + "###offered").c_str()))
-        requests.files.open(FileUse::output, in.choices.tensors.file + fmt::format(":{}", input.index),
-                            loaded_place(e) == LoadedPlace::b);
+        requests.files.open = FileRequest{FileUse::output, in.choices.tensors.file + fmt::format(":{}", input.index),
+                                          loaded_place(e) == LoadedPlace::b};
       explain("The file of Q, K, V also has an output.");
     }
     type_path =

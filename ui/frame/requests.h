@@ -64,37 +64,23 @@ struct SideRequests : SideList<SideAsked> {
   bool stop_heads = false;  ///< stop the heads in progress; finished ones stay
 };
 
+/// A file to open; not a session, pack, checkpoint or model.
+struct FileRequest {
+  FileUse use = FileUse::tensors;
+  std::string spec{};       ///< as typed
+  bool as_b = false;        ///< an output replaces b instead of a
+  std::string choice_of{};  ///< file for which to remember `spec` as the choice among its tensors; or empty
+};
+
 /// Files to be opened or saved.
 struct FileRequests {
-  std::string tensors;                  ///< spec of a tensor file to load, or empty
-  std::string kernel;                   ///< spec of a kernel's output to load, or empty
-  bool kernel_as_b = false;             ///< replaces b instead of a
-  std::string gradient;                 ///< spec of a dO to load, or empty
-  bool gradient_is_of_lse = false;      ///< `gradient` is a dL instead
-  KernelGradients gradients;            ///< specs of gradients of a kernel to load, or empty
-  std::string captured_run;             ///< file that the Model workspace compares with, or empty
-  std::string located;                  ///< new spec of the file `ChoicesInput::missing`, or empty
+  std::optional<FileRequest> open;
   bool list_tensors = false;            ///< show the list of the input's tensors
-  std::string choice_of;                ///< file for which to remember `tensors` as the choice among its tensors; or empty
   std::string look;                     ///< a spec being typed, to list its contents and completions
   FileUse look_for = FileUse::tensors;  ///< use of `look`
   std::optional<FileUse> ask;           ///< open the desktop's file dialog for this use
   std::optional<SessionRequest> session;
   bool list_sessions = false;  ///< update `SessionFiles::recent`
-
-  /// Requests the file chosen for `use` (not a session, pack, checkpoint or model); an output becomes b if `as_b`.
-  void open(FileUse use, const std::string& spec, bool as_b) {
-    kernel_as_b = as_b;
-    gradient_is_of_lse = use == FileUse::d_lse;
-    (use == FileUse::tensors        ? tensors
-     : use == FileUse::output       ? kernel
-     : use == FileUse::dq           ? gradients.dq
-     : use == FileUse::dk           ? gradients.dk
-     : use == FileUse::dv           ? gradients.dv
-     : use == FileUse::missing      ? located
-     : use == FileUse::captured_run ? captured_run
-                                    : gradient) = spec;
-  }
 };
 
 struct ClipboardRequests {

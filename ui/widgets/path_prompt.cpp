@@ -190,7 +190,7 @@ void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, con
   const bool clicked = path_suggestions(prompt, input, texts.use, width, requests);
   if ((pressed || entered || clicked) && !prompt.typed.empty()) {
     prompt.asked = true;
-    requests.files.open(texts.use, prompt.typed, as_b);
+    requests.files.open = FileRequest{texts.use, prompt.typed, as_b};
   }
   ImGui::EndPopup();
 }

@@ -298,7 +298,7 @@ CASE(model, against) {
   hand.check(held_over() == FileUse::captured_run, "the field accepts a file held over it");
   hand.stage.told.reset();
   Requests dropped;
-  dropped.files.open(FileUse::captured_run, hand.folder / "same.safetensors", false);
+  dropped.files.open = FileRequest{FileUse::captured_run, hand.folder / "same.safetensors"};
   handle(dropped, hand.stage.panel_input(), hand.session(), hand.stage.explorer(), hand.stage.exporter);
   hand.check(hand.session().model.against == hand.folder / "same.safetensors", "the session has the dropped file");
 }
