@@ -81,7 +81,7 @@ void typed_row(const PanelInput& input, UiState& state, Requests& requests) {
   ImGui::EndDisabled();
   ImGui::Dummy({0, px(4)});
   ImGui::Indent(pad);
-  path_error(menu.path, input, px(menu_width) - 2 * pad);
+  if (menu.path.failed) wrapped(Face::label, colours().bad, input.messages.error, px(menu_width) - 2 * pad);
   if (path_suggestions(menu.path, input, FileUse::session, px(menu_width) - 2 * pad, requests)) ask(menu.entered);
   ImGui::Unindent(pad);
 }

@@ -81,11 +81,6 @@ constexpr std::array<Choice, 2> shapes{{
     {"heat map", "The first parameter across, the second upwards, the mean as a colour."},
 }};
 
-void complain(const std::string& sentence, float width) {
-  if (sentence.empty()) return;
-  wrapped(Face::small, colours().bad, sentence, width);
-}
-
 /// Field for the values as text; an edit applies on Enter or when the field loses the focus.
 void type_values(const SweepScene& s, std::size_t index, VariedParameter& varied, float width) {
   std::string &typed = s.state.typed[index], &from = s.state.typed_from[index];
@@ -243,7 +238,7 @@ void edit_varied(const SweepScene& s, std::size_t index, VariedParameter& varied
       if (if_possible(!values.empty(), [&] { return segmented("form", forms, form, form_width); }))
         varied.values = in_form(static_cast<ValueForm>(form), values);
     }
-    complain(s.sweep().progress.wrong_values[index], width);
+    wrapped(Face::small, colours().bad, s.sweep().progress.wrong_values[index], width);
     if (!values.empty()) draw_chips(values, varied, width);
   }
 }
@@ -384,7 +379,7 @@ void draw_sweep_plan(const SweepScene& s) {
   edit_second(s, width);
   section("OVER");
   edit_repeats(s, width);
-  complain(s.sweep().progress.wrong, width);
+  wrapped(Face::small, colours().bad, s.sweep().progress.wrong, width);
   label(Face::mono_small, colours().secondary, count_text(s.sweep().progress));
   section("MEASURE");
   edit_measure(s, width);

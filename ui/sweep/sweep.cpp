@@ -54,19 +54,15 @@ void draw_buttons(const SweepScene& s) {
   explain("Stops the sweep. Finished points are kept. Key Esc.");
 }
 
-void draw_bar(const SweepScene& s, ImVec2 at, float width) {
+void draw_progress_line(const SweepScene& s, ImVec2 at, float width) {
   const SweepProgress& p = s.sweep().progress;
   if (p.points == 0) return;
   const std::string all = progress_text(p);
   const float thick = px(6), gap = px(10), said = text_width(Face::mono_small, all);
-  const float bar = std::clamp(width - gap - said, thick, std::min(px(160), width / 3)),
-              y = at.y + (px(control_height) - thick) / 2;
-  const float share = static_cast<float>(p.done) / static_cast<float>(p.points);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({at.x, y}, {at.x + bar, y + thick}, colours().line, thick / 2);
-  if (p.done > 0)
-    list->AddRectFilled({at.x, y}, {at.x + std::max(thick, bar * share), y + thick},
-                        p.state == State::done ? colours().good : colours().accent, thick / 2);
+  const float bar = std::clamp(width - gap - said, thick, std::min(px(160), width / 3));
+  draw_bar({at.x, at.y + (px(control_height) - thick) / 2}, bar, thick,
+           static_cast<double>(p.done) / static_cast<double>(p.points),
+           p.state == State::done ? colours().good : colours().accent);
   ImGui::SetCursorScreenPos(at);
   ImGui::InvisibleButton("progress", {bar, px(control_height)});
   explain("Finished points of the plan. The time left is estimated from the points computed since the start.");
@@ -118,7 +114,7 @@ void draw_sweep_header(const SweepScene& s) {
   ImGui::SetCursorScreenPos({at.x, top});
   draw_buttons(s);
   const float left = px(2 * button_width + 8 + 16);
-  draw_bar(s, {at.x + left, top}, width - left);
+  draw_progress_line(s, {at.x + left, top}, width - left);
   take_room({at.x, top + px(control_height + 4)}, {0, 0});
 }
 

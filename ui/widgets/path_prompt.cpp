@@ -165,10 +165,6 @@ bool path_suggestions(PathPrompt& prompt, const PanelInput& input, FileUse use, 
   return chosen;
 }
 
-void path_error(const PathPrompt& prompt, const PanelInput& input, float width) {
-  if (prompt.failed) wrapped(Face::label, colours().bad, input.messages.error, width);
-}
-
 void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, const PathTexts& texts, Requests& requests,
                 bool as_b) {
   if (prompt.wanted_for > 0 && ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && --prompt.wanted_for == 0)
@@ -186,7 +182,7 @@ void path_popup(const char* id, PathPrompt& prompt, const PanelInput& input, con
   ImGui::SameLine();
   const bool pressed = push_button("open", false, {button, 0});
   explain(texts.button);
-  path_error(prompt, input, width);
+  if (prompt.failed) wrapped(Face::label, colours().bad, input.messages.error, width);
   const bool clicked = path_suggestions(prompt, input, texts.use, width, requests);
   if ((pressed || entered || clicked) && !prompt.typed.empty()) {
     prompt.asked = true;

@@ -53,7 +53,4 @@ bool path_field(const char* id, const char* hint, PathPrompt& prompt, const Pane
 /// is typed. True if a file was clicked; its path is then in the prompt.
 bool path_suggestions(PathPrompt& prompt, const PanelInput& input, FileUse use, float width, Requests& requests);
 
-/// Error of the last try, in lines of `width`; nothing if it did not fail.
-void path_error(const PathPrompt& prompt, const PanelInput& input, float width);
-
 }  // namespace attoscope::ui

@@ -17,11 +17,11 @@ std::string time_left(double seconds) {
   return fmt::format("{:4.0f} h left", std::min(seconds / 3600, 9999.0));
 }
 
-void draw_bar(ImVec2 at, float width, float thick, double share) {
-  const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
+void draw_bar(ImVec2 at, float width, float thick, double share, Colour filled) {
+  const float end = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(at, {at.x + width, at.y + thick}, colours().line, thick / 2);
-  if (filled > 0) list->AddRectFilled(at, {at.x + std::max(thick, filled), at.y + thick}, colours().accent, thick / 2);
+  if (end > 0) list->AddRectFilled(at, {at.x + std::max(thick, end), at.y + thick}, filled, thick / 2);
 }
 
 void draw_progress(const PanelInput& input, float height, Requests& requests) {

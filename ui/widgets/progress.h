@@ -20,7 +20,7 @@ inline constexpr float progress_width = 312;
 std::string time_left(double seconds);
 
 /// A bar filled up to `share`.
-void draw_bar(ImVec2 at, float width, float thick, double share);
+void draw_bar(ImVec2 at, float width, float thick, double share, Colour filled = colours().accent);
 
 /// A bar, the time left and a button that stops the work, in a line of `height`; nothing until `shown_after`. Its width is
 /// `progress_width`.
