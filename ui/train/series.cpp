@@ -226,12 +226,18 @@ FigurePanel figure_of(const FigurePanel& all, std::uint64_t hidden, bool log, do
   return p;
 }
 
-/// Sets the map's range to its largest finite number.
-void fit_range(FigureHeat& h) {
+/// A map of sizes up to its largest finite number.
+FigurePanel panel_of(const std::string& x, const std::string& y, FigureHeat h) {
+  h.diverging = false;
   double largest = 0;
   for (const float v : h.values)
     if (v != FigureHeat::nothing && std::isfinite(v)) largest = std::max(largest, std::abs(static_cast<double>(v)));
   if (largest > 0) h.range = largest;
+  FigurePanel p;
+  p.x = number_axis(x);
+  p.y = number_axis(y);
+  p.heat = std::move(h);
+  return p;
 }
 
 /// NaN if one is NaN; else the larger.
@@ -386,43 +392,31 @@ WeightCells weight_cells(const std::vector<PairPoint>& points, int tensor, const
 }
 
 FigurePanel matrix_panel(const TrainRecord& r, const TrainLook& look, const WeightGap* gap) {
-  FigurePanel p;
-  if (gap == nullptr || gap->tensor != look.tensor || gap->pair != look.pair || look.tensor < 0) return p;
+  if (gap == nullptr || gap->tensor != look.tensor || gap->pair != look.pair || look.tensor < 0) return {};
   const std::string& tensor = r.parameters.tensors[static_cast<std::size_t>(look.tensor)].name;
-  p.x = number_axis("column of " + tensor);
-  p.y = number_axis("row of " + tensor);
-  FigureHeat& h = p.heat.emplace();
-  h.width = gap->cols;
-  h.height = gap->rows;
-  h.values = gap->values;
-  h.x1 = gap->cols;
-  h.y1 = gap->rows;
-  h.diverging = false;
-  h.label = "|ΔW|, " + r.pairs[static_cast<std::size_t>(look.pair)].pair.name;
-  fit_range(h);
-  return p;
+  return panel_of("column of " + tensor, "row of " + tensor,
+                  {.width = gap->cols,
+                   .height = gap->rows,
+                   .values = gap->values,
+                   .x1 = static_cast<double>(gap->cols),
+                   .y1 = static_cast<double>(gap->rows),
+                   .label = "|ΔW|, " + r.pairs[static_cast<std::size_t>(look.pair)].pair.name});
 }
 
 FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
-  FigurePanel p;
   const PairRecord* const pair = pair_of(r, look);
-  if (pair == nullptr) return p;
+  if (pair == nullptr) return {};
   const double last = last_step(r);
   WeightCells cells = weight_cells(pair->points, look.tensor, {0, last}, r.plan.measure_every);
-  if (cells.values.empty()) return p;
+  if (cells.values.empty()) return {};
   const ParameterTensor* const tensor = tensor_of(r, look);
-  p.x = number_axis("training step");
-  p.y = number_axis(tensor != nullptr ? "row of " + tensor->name : "tensor");
-  FigureHeat& h = p.heat.emplace();
-  h.width = cells.columns;
-  h.height = cells.rows;
-  h.values = std::move(cells.values);
-  h.x1 = last;
-  h.y1 = tensor != nullptr ? tensor->rows : h.height;
-  h.diverging = false;
-  h.label = "max |ΔW|, " + pair->pair.name;
-  fit_range(h);
-  return p;
+  return panel_of("training step", tensor != nullptr ? "row of " + tensor->name : "tensor",
+                  {.width = cells.columns,
+                   .height = cells.rows,
+                   .values = std::move(cells.values),
+                   .x1 = last,
+                   .y1 = static_cast<double>(tensor != nullptr ? tensor->rows : cells.rows),
+                   .label = "max |ΔW|, " + pair->pair.name});
 }
 
 }  // namespace attoscope::ui
