@@ -24,13 +24,6 @@
 
 namespace attoscope::ui {
 
-/// The traced row, tile, key and cell before the last click on a picture; a double click restores them.
-struct EarlierClick {
-  int traced_row = 0, scrubbed_tile = -1;
-  int cell_row = -1, cell_col = -1, traced_key = -1;
-  bool follows_key = false;
-};
-
 /// Index of a cell in a matrix stored row by row.
 constexpr std::size_t cell_index(int row, int cols, int col) {
   return static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col);
@@ -51,7 +44,6 @@ struct CellPicture {
   Field source_field = Field::golden;               ///< field of the GPU copy
   CellRect rect{};                                  ///< part in `image`, in units of the axes
   PixelImage image;
-  EarlierClick earlier{};
 };
 
 /// Golden, a and b on show: a tensor of an answer, or P, dP or dS of a window of a backward pass's rows and keys.
@@ -334,6 +326,7 @@ struct UiState {
   ScoreState scores;
   HeadsState heads;
   CellSumState sum;
+  std::tuple<int, int, int, int, int, bool> before_click{0, -1, -1, -1, -1, false};  ///< what `on_click` restores
   ProfileState profiles, second_profiles;
   StripState strip;
   std::shared_ptr<KernelRows> kernel_rows;   ///< errors of a loaded output by rows; null until drawn

@@ -111,24 +111,9 @@ void pin(View& view, const Cell& cell, const HeatState& state) {
 }
 
 /// Handles a click on a cell.
-void click_cell(Session& session, const Cell& cell, HeatState& state) {
-  const View& view = session.view;
-  state.earlier = {.traced_row = session.experiment.problem.traced_row,
-                   .cell_row = view.cell_row,
-                   .cell_col = view.cell_col,
-                   .traced_key = view.traced_key,
-                   .follows_key = view.follows_key};
+void click_cell(Session& session, const Cell& cell, const HeatState& state) {
   if (!state.window) pin(session.view, cell, state);
   trace_cell(session, cell, state);
-}
-
-/// Undoes the first click of a double click.
-void unclick_cell(Session& session, const HeatState& state) {
-  session.view.cell_row = state.earlier.cell_row;
-  session.view.cell_col = state.earlier.cell_col;
-  session.view.traced_key = state.earlier.traced_key;
-  session.view.follows_key = state.earlier.follows_key;
-  session.experiment.problem.traced_row = state.earlier.traced_row;
 }
 
 // --- the pictures -----------------------------------------------------------------------------------------------------
@@ -166,9 +151,7 @@ Cell touched(Output& o) {
     const auto at = hovered(pane.p, o.rect);
     if (!at) continue;
     under = cell_at(state, *at);
-    const int count = under.row < 0 ? 0 : clicks();
-    if (count == 2) unclick_cell(o.session, state);
-    if (count == 1) click_cell(o.session, under, state);
+    if (under.row >= 0) on_click(o.session, o.all, [&] { click_cell(o.session, under, state); });
   }
   return under;
 }

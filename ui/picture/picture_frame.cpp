@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "ui/widgets/colours.h"
 #include "ui/widgets/widgets.h"
@@ -86,22 +87,24 @@ CellRect navigated(const char* label, const Places& p, const CellRect& from, int
   return rect;
 }
 
-int clicks() {
+void on_click(Session& session, UiState& state, const std::function<void()>& act) {
   const ImVec2 drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
-  if (!ImGui::IsItemDeactivated() || !ImGui::IsItemHovered() || std::hypot(drag.x, drag.y) >= px(4)) return 0;
-  return ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left];
+  if (!ImGui::IsItemDeactivated() || !ImGui::IsItemHovered() || std::hypot(drag.x, drag.y) >= px(4)) return;
+  View& view = session.view;
+  const int count = ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left];
+  auto now = std::tie(session.experiment.problem.traced_row, view.scrubbed_tile, view.cell_row, view.cell_col, view.traced_key,
+                      view.follows_key);
+  if (count == 2) now = state.before_click;
+  if (count != 1) return;
+  state.before_click = now;
+  act();
 }
 
-void trace_clicked(Session& session, CellPicture& picture, int row, int tile) {
-  const int count = clicks();
-  if (count == 1) {
-    picture.earlier = {.traced_row = session.experiment.problem.traced_row, .scrubbed_tile = session.view.scrubbed_tile};
+void trace_clicked(Session& session, UiState& state, int row, int tile) {
+  on_click(session, state, [&] {
     session.experiment.problem.traced_row = row;
     session.view.scrubbed_tile = tile;
-  } else if (count == 2) {
-    session.experiment.problem.traced_row = picture.earlier.traced_row;
-    session.view.scrubbed_tile = picture.earlier.scrubbed_tile;
-  }
+  });
 }
 
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect) {

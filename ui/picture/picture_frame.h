@@ -65,11 +65,10 @@ std::optional<Point> hovered(const Places& p, const CellRect& rect);
 /// Button over the picture: the wheel zooms (Shift: columns only, Ctrl: rows only), dragging pans, a double click shows all.
 /// Returns the new visible part.
 CellRect navigated(const char* label, const Places& p, const CellRect& rect, int rows, int cols);
-/// Number of clicks completed on the last item in this frame; 0: none, or a drag.
-int clicks();
-
+/// Calls `act` for a click on the last item; a double click restores the traced row, tile and key and the pinned cell.
+void on_click(Session& session, UiState& state, const std::function<void()>& act);
 /// A click on the last item traces the row and scrubs to the tile; a double click changes neither.
-void trace_clicked(Session& session, CellPicture& picture, int row, int tile);
+void trace_clicked(Session& session, UiState& state, int row, int tile);
 
 /// Updates the picture's image at the resolution of the screen; true if it changed.
 bool refresh_pixels(CellPicture& picture, const Places& p, const CellRect& rect);

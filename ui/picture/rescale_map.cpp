@@ -230,9 +230,7 @@ void refresh_map(RescaleState& m, const std::shared_ptr<const Result>& result, c
     m.clipping = clipping;
     return;
   }
-  const EarlierClick earlier = m.earlier;
   m = RescaleState{};
-  m.earlier = earlier;
   m.result = result;
   m.clipping = clipping;
   m.show = show;
@@ -258,7 +256,7 @@ void draw_rescale_map(const Frame& frame, const Box& room) {
   if (!(moved == rect)) view.rescale_look.zoom = stored(rect = moved, m.n, m.across);
   const auto at = hovered(p, rect);
   const int row = at ? matrix_row_at(m, at->row) : -1, tile = at ? matrix_col_at(m, at->col) : -1;
-  if (at) trace_clicked(frame.session, m, map_row(m, row), tile);
+  if (at) trace_clicked(frame.session, frame.state, map_row(m, row), tile);
 
   const Colouring how = colouring(false, view.rescale_show == RescaleShow::moved ? 1 : colour_range(frame.state, view), view);
   paint_map(frame.input, m, p, rect, how);

@@ -153,7 +153,7 @@ void draw_window(Session& session, const PanelInput& input, UiState& all, const 
   const Experiment& e = w.question.experiment;
   const auto at = hovered(p, rect);
   const ScoreCell cell = at ? cell_at(w, *at) : ScoreCell{};
-  if (cell.row >= 0) trace_clicked(session, m, cell.row, tile_of(e, cell.key));
+  if (cell.row >= 0) trace_clicked(session, all, cell.row, tile_of(e, cell.key));
   const Colouring how = colouring(view.score_show != ScoreShow::P, colour_range(all, view), view);
   if (refresh_pixels(m, p, rect)) hide_unseen(m, e.problem, 1, false);
   if (input.paint) input.paint(ImGui::GetWindowDrawList(), p.min, p.max, m.image, how);
@@ -227,9 +227,7 @@ void clear_unseen(std::vector<float>& values, const ScoreQuestion& q) {
 
 void refresh_scores(ScoreState& m, const std::shared_ptr<const ScoreWindow>& window, ScoreShow show) {
   if (m.window == window && m.show == show) return;
-  const EarlierClick earlier = m.earlier;
   m = ScoreState{};
-  m.earlier = earlier;
   m.window = window;
   m.show = show;
   if (!window) return;
