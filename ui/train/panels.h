@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "ui/frame/frame.h"
@@ -39,11 +40,9 @@ bool follow(TrainBranches& branches, const std::shared_ptr<const TrainRecord>& n
 struct TrainPanelState {
   TrainDrawing drawing;
   TrainBranches branches;
-  CellPicture picture;                                ///< picture of the weights
-  std::shared_ptr<const TrainRecord> picture_record;  ///< the record, gap, look and steps of `picture`
-  std::shared_ptr<const WeightGap> picture_gap;
-  TrainLook picture_look{};
-  double picture_x0 = 0, picture_x1 = 0;
+  CellPicture picture;  ///< picture of the weights
+  /// The record, gap, look and steps of `picture`.
+  std::tuple<std::shared_ptr<const TrainRecord>, std::shared_ptr<const WeightGap>, TrainLook, double, double> picture_of{};
   std::optional<int> pointed, pointing;  ///< the step under the mouse in the frame before, and in this one
   double zoom0 = 0, zoom1 = 0;           ///< the steps that are shown; both 0: all
   bool shows_numbers = false;            ///< numbers instead of the plan, in a narrow window

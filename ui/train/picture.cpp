@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "implot.h"
 #include "ui/picture/heatmap_view.h"
@@ -47,19 +48,15 @@ void refresh_picture(const TrainScene& s, const PairRecord& pair) {
   const StepSpan x = m.zoom1 > m.zoom0 ? StepSpan{m.zoom0, m.zoom1} : StepSpan{0, m.drawing.last};
   TrainLook look = s.look();
   look.step = look.run = look.layer = look.head = look.sequence = 0;
-  const bool same = m.picture_record == s.input.train.record && m.picture_gap == s.input.train.gap && m.picture_look == look &&
-                    m.picture_x0 == x.from && m.picture_x1 == x.to;
-  if (same) return;
-  m.picture_record = s.input.train.record;
-  m.picture_gap = s.input.train.gap;
-  m.picture_look = look;
-  m.picture_x0 = x.from;
-  m.picture_x1 = x.to;
+  const std::shared_ptr<const WeightGap>& gap = s.input.train.gap;
+  const std::tuple of{s.input.train.record, gap, look, x.from, x.to};
+  if (m.picture_of == of) return;
+  m.picture_of = of;
   CellPicture& p = m.picture;
   if (shows_gap(s)) {
-    p.rows = p.n = m.picture_gap->rows;
-    p.cols = p.across = m.picture_gap->cols;
-    p.values = m.picture_gap->values;
+    p.rows = p.n = gap->rows;
+    p.cols = p.across = gap->cols;
+    p.values = gap->values;
   } else {
     WeightCells cells = weight_cells(pair.points, look.tensor, x, s.record()->plan.measure_every);
     p.rows = p.n = cells.rows;
@@ -172,7 +169,7 @@ void draw_names(const TrainScene& s, const PanelMouse& mouse, bool matrix) {
   const float line = line_height(Face::mono_small);
   draw_text({mouse.from.x - px(6), mouse.from.y - px(1)}, Face::mono_small, colours().faint, "0", 1);
   draw_text({mouse.from.x - px(6), mouse.to.y - line}, Face::mono_small, colours().faint, std::to_string(rows - 1), 1);
-  const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.state.picture_gap->step)
+  const std::string what = matrix ? fmt::format("{} × {} elements at step {}", p.rows, p.cols, s.input.train.gap->step)
                            : tensor != nullptr ? "largest |ΔW| along the rows of the tensor, steps as above"
                                                : "largest |ΔW| of each tensor, in the order of the table, steps as above";
   draw_fitted({mouse.from.x, mouse.to.y + px(18)}, Face::small, colours().faint, what, mouse.to.x - mouse.from.x);
