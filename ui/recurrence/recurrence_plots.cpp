@@ -205,6 +205,7 @@ void draw_errors(Strip& s, ImVec2 size) {
 
 /// Draws a plot of `all_strip_plots`.
 constexpr std::array draw_one{draw_max, draw_rescales, draw_sums, draw_P, draw_errors};
+static_assert(draw_one.size() == all_strip_plots.size());
 
 /// Sets the axis to whole decades around 1 (the tolerance) and the finite errors.
 void find_axis(KernelRows& rows) {

@@ -233,6 +233,7 @@ FigurePanel error_panel(const StripState& m, const View& view) {
 
 /// Panel of a plot of `all_strip_plots`.
 constexpr std::array whole_panel{max_panel, rescale_panel, sum_panel, largest_P_panel, error_panel};
+static_assert(whole_panel.size() == all_strip_plots.size());
 
 }  // namespace
 
