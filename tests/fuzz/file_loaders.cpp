@@ -44,8 +44,19 @@ const MemoryFile& file() {
 
 bool is_npy(std::string_view bytes) { return bytes.starts_with("\x93"); }
 
+/// The file with the right length of its header, so that changes of the header reach its parser.
+std::string with_right_length(std::string_view bytes) {
+  const std::size_t magic = is_npy(bytes) ? 8 : 0, width = magic == 0 ? 8 : bytes.starts_with("\x93NUMPY\1") ? 2 : 4;
+  const std::size_t end = magic == 0 ? bytes.rfind('}') : bytes.find('\n', magic + width);
+  if (end == std::string_view::npos || end < magic + width) return std::string(bytes);
+  const std::string length = little_endian(end + 1 - magic - width, static_cast<int>(width));
+  return std::string(bytes.substr(0, magic)) + length + std::string(bytes.substr(magic + width));
+}
+
+/// Reads Q, K and V. Inputs of an odd size first get the right length of their header.
 void load_tensor_files(std::string_view bytes) {
-  std::string path = file().holding(bytes, is_npy(bytes) ? "x.npy" : "x.safetensors");
+  std::string path = file().holding(bytes.size() % 2 == 0 ? std::string(bytes) : with_right_length(bytes),
+                                    is_npy(bytes) ? "x.npy" : "x.safetensors");
   if (is_npy(bytes)) path += "," + path + "," + path;
   Input input = parse_input(path + ":1");
   const TensorFileInfo info = describe_tensors(input.file);

@@ -23,11 +23,12 @@ std::map<std::string, std::string> found_for(std::string_view loader) {
   return files;
 }
 
-/// Applies up to four random changes: a byte or a bit changed, a range removed or repeated.
+/// Applies up to four random changes: a byte or a bit changed, a range removed or repeated, a character inserted, the end cut.
 std::string changed(std::string bytes, Dice& dice) {
+  static constexpr std::string_view favourites = "0129-.eE{}[]()\"',: nqkvF\\";
   for (int times = dice.between(1, 4); times > 0 && !bytes.empty(); --times) {
     const std::size_t at = dice.bits() % bytes.size(), some = 1 + dice.bits() % 16;
-    switch (dice.between(0, 4)) {
+    switch (dice.between(0, 5)) {
       case 0:
         bytes[at] = static_cast<char>(dice.bits());
         break;
@@ -39,6 +40,9 @@ std::string changed(std::string bytes, Dice& dice) {
         break;
       case 3:
         bytes.insert(at, bytes.substr(at, some));
+        break;
+      case 4:
+        bytes.insert(at, 1, dice.any(favourites));
         break;
       default:
         bytes.resize(at);

@@ -41,6 +41,11 @@ TEST(BadSafetensors, Files) {
   EXPECT_THAT(refusal_of(parse_input(path)), HasSubstr("expected 2 to 16777216"));
 }
 
+TEST(BadSafetensors, TruncatedEverywhere) {
+  const std::string bytes = safetensors(good_header(), 72);
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(refusal(bytes.substr(0, size)), "") << size;
+}
+
 TEST(BadSafetensors, Headers) {
   std::string ones = "[1";
   for (int i = 0; i < 1000; ++i) ones += ",1";
