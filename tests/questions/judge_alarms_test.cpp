@@ -1,6 +1,5 @@
-// Correct kernels that round at unusual steps, written out operation by operation as PyTorch and shipping kernels
-// store their results: the judge may call none of them wrong. Mistakes of relevant size in the same settings: none of them may
-// pass.
+// The judge may call no correct kernel that rounds at unusual steps wrong. Mistakes of relevant size in the same settings: none
+// of them may pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,81 +11,12 @@
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/judge.h"
 #include "tests/questions/planted_kernels.h"
+#include "tests/questions/planted_roundings.h"
 
 namespace attoscope {
 namespace {
 
 using namespace planted;
-
-constexpr float lowest = -std::numeric_limits<float>::infinity();
-
-/// The step at which eager attention multiplies by the scale.
-enum class Scaled { scores, queries, keys, roots, divided, unstored };
-constexpr Scaled scaled_forms[]{Scaled::scores, Scaled::queries, Scaled::keys,
-                                Scaled::roots,  Scaled::divided, Scaled::unstored};
-
-struct Form {
-  Scaled scaled = Scaled::scores;
-  bool stores_P = true;        ///< in D
-  bool subtracts_max = false;  ///< in D, as gpt-oss does
-  bool bias_by_key = false;    ///< ALiBi counts from the first key, as BLOOM's does
-};
-
-/// Eager attention in fp32, each operation's result stored in f.
-class Eager {
- public:
-  Eager(const Problem& p, const Format& f, const Form& form) : x_(seen(p)), f_(f), form_(form) {}
-
-  Values output() {
-    const float scale = static_cast<float>(scale_of(x_.p)), root = std::sqrt(scale);
-    if (form_.scaled == Scaled::queries) times(x_.t.q, scale);
-    if (form_.scaled == Scaled::keys) times(x_.t.k, scale);
-    if (form_.scaled == Scaled::roots) times(x_.t.q, root), times(x_.t.k, root);
-    Values o;
-    for (int i = 0; i < x_.t.n; ++i) add_row(i, o);
-    return o;
-  }
-
- private:
-  float stored(float x) const { return static_cast<float>(round(f_, static_cast<double>(x))); }
-  void times(Values& x, float factor) const {
-    for (double& y : x) y = stored(static_cast<float>(y) * factor);
-  }
-
-  float score(int i, int j) const {
-    float s = 0;
-    for (int c = 0; c < x_.t.d; ++c) s = std::fma(static_cast<float>(x_.q(i, c)), static_cast<float>(x_.k(j, c)), s);
-    const auto scale = static_cast<float>(scale_of(x_.p)), cap = static_cast<float>(x_.p.softcap);
-    if (form_.scaled != Scaled::unstored) s = stored(s);
-    if (form_.scaled == Scaled::divided) s = stored(s / stored(1 / scale));
-    if (form_.scaled == Scaled::scores || form_.scaled == Scaled::unstored) s = stored(s * scale);
-    if (cap != 0) s = stored(stored(std::tanh(stored(s / cap))) * cap);
-    if (x_.p.alibi != 0) {
-      const int distance = form_.bias_by_key ? j : -std::abs(x_.stands_at(i) - j);
-      s = stored(s + stored(static_cast<float>(x_.p.alibi) * static_cast<float>(distance)));
-    }
-    return s;
-  }
-
-  void add_row(int i, Values& o) const {
-    std::vector<float> s;
-    for (int j = 0; j < x_.t.n_k; ++j) s.push_back(x_.sees(i, j) ? score(i, j) : lowest);
-    if (x_.p.sink) s.push_back(static_cast<float>(*x_.p.sink));
-    const float m = *std::ranges::max_element(s);
-    float l = 0;
-    for (float& y : s) l += y = std::exp(form_.subtracts_max ? stored(y - m) : y - m);
-    for (float& P : s) P = form_.stores_P ? stored(P / l) : P / l;
-    for (int c = 0; c < x_.t.d_v; ++c) {
-      float sum = 0;
-      for (int j = 0; j < x_.t.n_k; ++j) sum = std::fma(s[static_cast<std::size_t>(j)], static_cast<float>(x_.v(j, c)), sum);
-      o.push_back(sum);
-    }
-  }
-
-  Seen x_;
-  Format f_;
-  Form form_;
-};
 
 /// Normal inputs that f holds, with scores of standard deviation `deviation`.
 Problem problem_of(const Format& f, int n, int d, Mask mask, std::uint64_t seed, double deviation) {
@@ -125,7 +55,7 @@ TEST(JudgeAlarms, EagerAttention) {
         for (const Scaled scaled : scaled_forms)
           for (const bool stores_P : {true, false})
             alarms.look(text_of(f, d, deviation, static_cast<int>(scaled) * 2 + stores_P),
-                        judged(p, Eager(p, f, {.scaled = scaled, .stores_P = stores_P}).output(), f));
+                        judged(p, eager(p, f, {.scaled = scaled, .stores_P = stores_P}), f));
       }
 }
 
@@ -136,7 +66,7 @@ TEST(JudgeAlarms, LargeScoresOfManyKeys) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed)
     for (const Format& f : {fp16, bf16}) {
       const Problem p = problem_of(f, 768, 128, {}, seed, 4);
-      alarms.look(text_of(f, 128, 4, 0), judged(p, Eager(p, f, {}).output(), f));
+      alarms.look(text_of(f, 128, 4, 0), judged(p, eager(p, f), f));
     }
 }
 
@@ -145,7 +75,7 @@ TEST(JudgeAlarms, DeclaredOrNot) {
   for (const char* declared : {"base_eager", "eager", "hw", "base_all"})
     for (const Scaled scaled : {Scaled::scores, Scaled::queries}) {
       const Problem p = problem_of(bf16, 128, 128, causal, 5, 1);
-      alarms.look(declared, judged(p, Eager(p, bf16, {.scaled = scaled}).output(), bf16, method(declared, 64)));
+      alarms.look(declared, judged(p, eager(p, bf16, {.scaled = scaled}), bf16, method(declared, 64)));
     }
 }
 
@@ -156,9 +86,8 @@ TEST(JudgeAlarms, EagerAttentionOfModels) {
     for (const Format& f : {bf16, fp16})
       for (const double deviation : {1.0, 4.0}) {
         if (testing::sanitized && seed > 1) continue;
-        const auto look = [&](Problem p, const Form& form, int number) {
-          alarms.look(text_of(f, p.d, deviation, number) + ", seed " + std::to_string(seed),
-                      judged(p, Eager(p, f, form).output(), f));
+        const auto look = [&](Problem p, const EagerForm& form, int number) {
+          alarms.look(text_of(f, p.d, deviation, number) + ", seed " + std::to_string(seed), judged(p, eager(p, f, form), f));
         };
         const int d = seed % 2 ? 64 : 128;
         Problem p = problem_of(f, 192, d, causal, seed, deviation);
@@ -172,34 +101,6 @@ TEST(JudgeAlarms, EagerAttentionOfModels) {
         look(p, {}, 4);
         look(p, {.bias_by_key = true}, 5);
       }
-}
-
-/// A flash kernel in double with these scores; `of_P` rounds P = e^(S - m).
-Values flash(const Problem& p, const Entry& S, const std::function<double(double)>& of_P,
-             const std::function<double(double)>& of_O = {}, int splits = 1,
-             const std::function<double(double)>& of_part = {}) {
-  const Seen x = seen(p);
-  Values o;
-  for (int i = 0; i < x.t.n; ++i) {
-    double m = -infinity, l = 0;
-    Values s, row(static_cast<std::size_t>(x.t.d_v));
-    for (int j = 0; j < x.t.n_k; ++j) s.push_back(x.sees(i, j) ? S(i, j) : -infinity), m = std::max(m, s.back());
-    const int length = (x.t.n_k + splits - 1) / splits;
-    for (int first = 0; first < x.t.n_k; first += length) {
-      double part_l = 0;
-      Values part(row.size());
-      for (int j = first; j < std::min(x.t.n_k, first + length); ++j) {
-        const double e = std::exp(s[static_cast<std::size_t>(j)] - m);
-        part_l += e;
-        for (std::size_t c = 0; c < part.size(); ++c) part[c] += of_P(e) * x.v(j, static_cast<int>(c));
-      }
-      l += part_l;
-      for (std::size_t c = 0; c < part.size(); ++c)
-        row[c] += part_l > 0 && of_part ? part_l * of_part(part[c] / part_l) : part[c];
-    }
-    for (const double y : row) o.push_back((of_O ? of_O(y) : y) / l);
-  }
-  return o;
 }
 
 double cut(const Format& f, double x) {
@@ -251,28 +152,7 @@ TEST(JudgeAlarms, StoredProductsOfTiles) {
   for (const Format& f : {bf16, fp16}) {
     if (testing::sanitized) continue;
     const Problem p = problem_of(f, 600, 64, causal, 3, 2);
-    const Seen x = seen(p);
-    Values o;
-    for (int i = 0; i < x.t.n; ++i) {
-      double m = -infinity, l = 0;
-      Values row(static_cast<std::size_t>(x.t.d_v));
-      for (int first = 0; first <= i; first += 512) {
-        const int end = std::min(i + 1, first + 512);
-        Values s, part(row.size());
-        for (int j = first; j < end; ++j) s.push_back(round(f, x.dot(i, j)) * scale_of(p));
-        const double top = std::max(m, *std::ranges::max_element(s)), alpha = std::exp(m - top);
-        l *= alpha;
-        for (int j = first; j < end; ++j) {
-          const double e = std::exp(s[static_cast<std::size_t>(j - first)] - top);
-          l += e;
-          for (std::size_t c = 0; c < part.size(); ++c) part[c] += round(f, e) * x.v(j, static_cast<int>(c));
-        }
-        for (std::size_t c = 0; c < row.size(); ++c) row[c] = row[c] * alpha + round(f, part[c]);
-        m = top;
-      }
-      for (const double y : row) o.push_back(round(f, y / l));
-    }
-    alarms.look(text_of(f, 64, 2, 0), judged(p, o, f));
+    alarms.look(text_of(f, 64, 2, 0), judged(p, flash_of_stored_products(p, f, 512), f));
   }
 }
 
