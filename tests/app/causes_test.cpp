@@ -302,8 +302,9 @@ double error_of_stale_weights(const Result& r, std::size_t i, Kept kept, bool st
     for (std::size_t j = begin; j < begin + 16; ++j) {
       const double e = std::exp(s[j] - used);
       const bool exactly = (kept == Kept::largest && s[j] == top) || (kept == Kept::maxima && s[j] == m && m > before);
+      const double P = exactly ? e : round(bf16, e);
       l += e;
-      for (std::size_t c = 0; c < O.size(); ++c) O[c] += (exactly ? e : round(bf16, e)) * t.v[j * O.size() + c];
+      for (std::size_t c = 0; c < O.size(); ++c) O[c] += P * t.v[j * O.size() + c];
     }
   }
   for (std::size_t c = 0; c < O.size(); ++c)

@@ -355,7 +355,6 @@ TEST(PackedCommand, IsJudgedWithoutALinkWhereTheWindowWouldReadAnotherTable) {
 
 /// Random tables, most of them invalid: the sequences can be read, or an error sentence names the file.
 TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
-  const TemporaryDirectory scratch;
   std::mt19937 random(3);
   constexpr std::array<std::int32_t, 12> likely{0, 0, 1, 1, 2, 2, 3, 3, 4, 5, -1, INT32_MAX};
   const auto chosen = [&](int count) {
@@ -373,6 +372,7 @@ TEST(PackedCommand, AnyTableGivesSequencesOrASentence) {
       call.insert(call.end(), {ints("kv_indices", chosen(4)), ints("kv_indptr", {0, chosen(1)[0], 4}),
                                ints("kv_last_page_len", chosen(2))});
     if (pad == 0) call.push_back(ints("leftpad_k", chosen(2)));
+    const TemporaryDirectory scratch;  // a file system may write a file to the disk before it is written again
     try {
       const CallFiles files(TensorSpec(scratch.write("x.safetensors", safetensors(call))));
       for (int head = 0; head < files.heads(); ++head) {

@@ -88,11 +88,11 @@ TEST(Gguf, NoChangedFileCrashes) {
   const std::string good = read_file(gguf_folder + "types.gguf", 1 << 20);
   std::mt19937 dice(7);
   int listed = 0;
-  const TemporaryDirectory scratch;
   for (int i = 0; i < 400; ++i) {
     std::string bytes = good;
     for (int k = 0; k < 1 + i % 3; ++k) bytes[dice() % 1200] = static_cast<char>(dice());
     if (i % 5 == 0) bytes.resize(dice() % bytes.size());
+    const TemporaryDirectory scratch;  // a file system may write a file to the disk before it is written again
     const std::string path = scratch.write("x.gguf", bytes);
     try {
       for (const NamedTensor& t : list_file(path).tensors)
