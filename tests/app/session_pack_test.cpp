@@ -72,6 +72,14 @@ Session session_of(const std::string& spec) {
   return s;
 }
 
+/// Loads dO from this file.
+void use_gradient(Session& s, const std::string& file) {
+  s.experiment.backward.on = true;
+  s.experiment.backward.d_o = OutputGradient::file;
+  s.experiment.backward.d_o_file = parse_gradient(file);
+  load_given(s.experiment);
+}
+
 std::string write_session(const TemporaryDirectory& place, const Session& s) {
   return place.write("session.json", session_text(s));
 }
@@ -128,11 +136,8 @@ TEST(SessionPack, HoldsOutputGradientAndMask) {
     mask[i] = i % 5 == 0 ? -std::numeric_limits<double>::infinity() : 0.25 * double(i % 3);
   const std::string spec = write_call(here) + ",mask=" + here.write("mask.npy", npy_bytes(rows, rows, mask.data())) + ":add";
   Session s = session_of(spec);
-  s.experiment.backward.on = true;
-  s.experiment.backward.d_o = OutputGradient::file;
-  s.experiment.backward.d_o_file = parse_gradient(here.write("do.npy", npy_of(11)));
+  use_gradient(s, here.write("do.npy", npy_of(11)));
   s.kernel_gradients.dq = here.write("dq.npy", npy_of(12));
-  load_given(s.experiment);
   there.write("s.attoscope.zip", pack_session(s).bytes);
   for (const char* const name : {"q.npy", "k.npy", "v.npy", "mask.npy", "do.npy", "dq.npy"}) fs::remove(here / name);
   const Session again = opened(there / "s.attoscope.zip");
@@ -183,10 +188,7 @@ TEST(SessionPack, HoldsAllHeadsForAPinThatNeedsThemWhereTheExperimentNeedsOne) {
 Session session_of_all_heads(const TemporaryDirectory& place) {
   Session s = session_of(write_heads(place, 4) + ":2");
   const std::vector<ExactTensor> d_o{{"do", {4, rows, columns}, draws(21, 4 * rows * columns), ""}};
-  s.experiment.backward.on = true;
-  s.experiment.backward.d_o = OutputGradient::file;
-  s.experiment.backward.d_o_file = parse_gradient(place.write("do.safetensors", safetensors_bytes(d_o, {})) + ":2");
-  load_given(s.experiment);
+  use_gradient(s, place.write("do.safetensors", safetensors_bytes(d_o, {})) + ":2");
   s.sweep.over = SweepOver::head;
   return s;
 }
@@ -223,12 +225,7 @@ TEST(SessionPack, HoldsTheBatchOfAnOutputAndOfAGradient) {
     const std::string o = here.write("out.safetensors", safetensors_bytes(outputs, {}));
     use_kernel_output(s.experiment, read_kernel_output(o, s.experiment.problem), false);
     s.sweep.over = SweepOver::head;
-    if (layers == 1) {
-      s.experiment.backward.on = true;
-      s.experiment.backward.d_o = OutputGradient::file;
-      s.experiment.backward.d_o_file = parse_gradient(o + ":3");
-      load_given(s.experiment);
-    }
+    if (layers == 1) use_gradient(s, o + ":3");
     const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
     EXPECT_EQ(*again.loaded.values, *s.experiment.loaded.values);
     Problem any = again.problem;
@@ -286,10 +283,7 @@ TEST(SessionPack, HoldsOneHeadOfAGradientOfSequencesThatDifferInLength) {
   dict.ints("cu_seqlens_q", {3}, {0, 3, 8}).ints("cu_seqlens_k", {3}, {0, 4, 10}).bf16s("dout", {8, 2, 8}, draws(4, 128));
   const std::string spec = here.write("call.pt", dict.bytes()) + ":3";
   Session s = session_of(spec);
-  s.experiment.backward.on = true;
-  s.experiment.backward.d_o = OutputGradient::file;
-  s.experiment.backward.d_o_file = parse_gradient(spec);
-  load_given(s.experiment);
+  use_gradient(s, spec);
   s.sweep.over = SweepOver::head;
   const Experiment again = opened(here.write("s.attoscope.zip", pack_session(s).bytes)).experiment;
   EXPECT_EQ(again.problem.input.index, 3);
@@ -494,11 +488,8 @@ TEST(MovedSessions, LookForATensorOfAFileBesideThemselves) {
   };
   const std::string gradients =
       here.write("gradients.safetensors", safetensors_bytes({gradient("x", 11), gradient("y", 12)}, {}));
-  s.experiment.backward.on = true;
-  s.experiment.backward.d_o = OutputGradient::file;
-  s.experiment.backward.d_o_file = parse_gradient(gradients + ":y");
+  use_gradient(s, gradients + ":y");
   s.kernel_gradients.dq = gradients + ":x:0";
-  load_given(s.experiment);
   const std::string file = write_session(there, s);
   for (const char* const part : {"q.npy", "k.npy", "v.npy"}) fs::rename(here / part, there / part);
   fs::rename(gradients, there / "renamed.safetensors");
