@@ -184,7 +184,7 @@ void score_combo(View& view, bool backward) {
 
 void range_field(const UiState& state, View& view) {
   const PictureSettings look = picture_settings(view);
-  std::string text = "±" + scientific(colour_range(state, view), 2);
+  std::string text = "±" + compact(colour_range(state, view));
   {
     const WithField f(Face::mono_small);
     ImGui::PushStyleColor(ImGuiCol_Text, look.range_pinned ? colours().text : colours().secondary);

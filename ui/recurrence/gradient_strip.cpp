@@ -113,14 +113,14 @@ std::string tile_words(const GradientTrace& t, const GradMethod& m, bool of_key,
 std::string numbers_of(const GradientSteps& steps, bool of_key, std::size_t i) {
   if (of_key) {
     const KeyTile& k = steps.of_key[i];
-    return fmt::format("largest P {}, |dS| {}\n{}\n|dK| {}, |dV| {} so far\nerror of dK {}, of dV {}", scientific(k.largest_P),
-                       scientific(k.largest_dS), lost_words(k.lost, k.seen), scientific(k.dk_norm), scientific(k.dv_norm),
-                       scientific(k.dk_error), scientific(k.dv_error));
+    return fmt::format("largest P {}, |dS| {}\n{}\n|dK| {}, |dV| {} so far\nerror of dK {}, of dV {}",
+                       single_number(k.largest_P), single_number(k.largest_dS), lost_words(k.lost, k.seen),
+                       single_number(k.dk_norm), single_number(k.dv_norm), scientific(k.dk_error), scientific(k.dv_error));
   }
   const QueryTile& q = steps.of_query[i];
   return fmt::format("largest P {}, |dP − δ| {}, |dS| {}\n{}\nadds {} to dQ, |dQ| {} so far\nerror of dQ {}",
-                     scientific(q.largest_P), scientific(q.largest_dP), scientific(q.largest_dS), lost_words(q.lost, q.seen),
-                     scientific(q.added), scientific(q.dq_norm), scientific(q.dq_error));
+                     single_number(q.largest_P), single_number(q.largest_dP), single_number(q.largest_dS),
+                     lost_words(q.lost, q.seen), single_number(q.added), single_number(q.dq_norm), scientific(q.dq_error));
 }
 
 }  // namespace
@@ -136,20 +136,20 @@ WorkedStep gradient_step(const GradientTrace& t, bool of_key, int i) {
   const auto lost_tone = [](int lost) { return lost > 0 ? Tone::bad : Tone::quiet; };
   if (of_key) {
     const KeyTile& k = steps.of_key[at];
-    step.max.push_back({Tone::text, fmt::format("P ≤ {}, |dS| ≤ {}", scientific(k.largest_P), scientific(k.largest_dS))});
+    step.max.push_back({Tone::text, fmt::format("P ≤ {}, |dS| ≤ {}", single_number(k.largest_P), single_number(k.largest_dS))});
     step.max.push_back({lost_tone(k.lost), lost_words(k.lost, k.seen)});
     step.sums.push_back({Tone::text, "dV += Pᵀ·dO, dK += dSᵀ·Q"});
-    step.sums.push_back({Tone::quiet, fmt::format("|dV| = {}, |dK| = {}", scientific(k.dv_norm), scientific(k.dk_norm))});
+    step.sums.push_back({Tone::quiet, fmt::format("|dV| = {}, |dK| = {}", single_number(k.dv_norm), single_number(k.dk_norm))});
     const bool is_dk = std::isnan(k.dk_error) || k.dk_error > k.dv_error;
     step.error = "error so far " + scientific(is_dk ? k.dk_error : k.dv_error);
     return step;
   }
   const QueryTile& q = steps.of_query[at];
-  step.max.push_back({Tone::text, fmt::format("P ≤ {}, |dP − δ| ≤ {}, |dS| ≤ {}", scientific(q.largest_P),
-                                              scientific(q.largest_dP), scientific(q.largest_dS))});
+  step.max.push_back({Tone::text, fmt::format("P ≤ {}, |dP − δ| ≤ {}, |dS| ≤ {}", single_number(q.largest_P),
+                                              single_number(q.largest_dP), single_number(q.largest_dS))});
   step.max.push_back({lost_tone(q.lost), lost_words(q.lost, q.seen)});
   step.sums.push_back({Tone::text, "dS = P∘(dP − δ), dQ += dS·K"});
-  step.sums.push_back({Tone::quiet, fmt::format("adds {}, |dQ| = {}", scientific(q.added), scientific(q.dq_norm))});
+  step.sums.push_back({Tone::quiet, fmt::format("adds {}, |dQ| = {}", single_number(q.added), single_number(q.dq_norm))});
   step.error = "error so far " + scientific(q.dq_error);
   return step;
 }

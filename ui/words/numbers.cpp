@@ -45,6 +45,12 @@ std::string ColumnNumbers::text(double x, int digits) const {
   return fmt::format("{:.{}f}", x, whole_ ? 0 : std::max(0, digits - 1 - exponent));
 }
 
+std::string single_number(double x) {
+  ColumnNumbers column;
+  column.take(x);
+  return column.text(x, 3);
+}
+
 std::string compact(double x) {
   if (!std::isfinite(x)) return scientific(x);
   const double magnitude = std::abs(x);

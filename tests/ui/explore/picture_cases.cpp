@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "app/tensors/npy.h"
+#include "imgui_internal.h"
 #include "kernels/compute.h"
 #include "tests/ui/cases.h"
 #include "ui/frame/loaded_output.h"
@@ -75,6 +76,11 @@ CASE(picture, range) {
              {heatmap + "pin", [&](Session& s) { s.view.range_pinned = true, s.view.range = hand.view().range; }}});
   const double largest = hand.result()->a_error.max_abs;
   hand.check(hand.view().range >= largest && hand.view().range < 1.2 * largest, "the pinned range is the shown one");
+  hand.show(&View::range, 2.5);
+  hand.click(field);
+  const ImGuiInputTextState* const typed = ImGui::GetInputTextState(hand.id(field));
+  if (hand.check(typed != nullptr, "the field takes text")) hand.expect_text(typed->TextA.Data, "±2.5");
+  hand.key(ImGuiKey_Escape);
 }
 
 CASE(picture, zoom) {

@@ -142,7 +142,7 @@ void check_step(Hand& hand, const Result& r, int index) {
   const std::string sums = text_of(step.sums), max = text_of(step.max),
                     where = std::string(name(r.experiment.a.algorithm)) + ": ";
   const char* const later = r.experiment.a.algorithm == Algorithm::flash1 ? "l = α·%lf + β·Σe → %lf" : "l = α·%lf + Σe → %lf";
-  hand.check(max.ends_with(" ≤ " + scientific(t.p_max) + "  "), where + max);
+  hand.check(max.ends_with(" ≤ " + single_number(t.p_max) + "  "), where + max);
   double before = 0, sum = 0, m = 0, m_old = 0;
   if (std::sscanf(sums.c_str(), later, &before, &sum) == 2) {
     hand.check(near(sum, t.l), where + sums);
@@ -180,6 +180,15 @@ CASE(strip, formulas_state_no_sum_of_the_tile) {
   hand.check(has(text_of(worked_step(r, 1).sums), "l = α·256.00 + Σe → 256.00"), "a sum that rounding lost");
   r.trace.tiles[0].l = r.trace.tiles[1].l = std::numeric_limits<double>::infinity();
   hand.check(!has(text_of(worked_step(r, 1).sums), "NaN"), "infinite l");
+}
+
+CASE(strip, formulas_write_numbers_as_people_do) {
+  Result r = compute(small_session().experiment);
+  for (const auto& [p_max, text] :
+       {std::pair{1.0, "P ≤ 1  "}, {0.9, "P ≤ 0.900  "}, {0.05, "P ≤ 0.0500  "}, {4e-5, "P ≤ 4.00e-5  "}}) {
+    r.trace.tiles[1].p_max = p_max;
+    hand.check(has(text_of(worked_step(r, 1).max), text), text_of(worked_step(r, 1).max));
+  }
 }
 
 CASE(strip, formulas_without_numbers) {
