@@ -168,17 +168,14 @@ void draw_kernel_verdict(const PanelInput& in, float width, float height) {
   const bool is_a = in.answer.result->experiment.a.algorithm == Algorithm::loaded;
   const float chip = px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  if (ImGui::BeginChild("kernel verdict", {width, height}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground)) {
-    ImGui::SetCursorPosX(chip);
-    paragraph(Face::label, known != nullptr ? kernel_tone(*known, in) : colours().faint, sentence,
-              ImGui::GetContentRegionAvail().x);
-    explain(
-        "Each element has its own tolerance, twice the error of correct kernels in its row on these tensors: the "
-        "verdict of attoscope judge. If it is wrong, every usual slip is computed, and one is named if it explains the "
-        "error.",
-        hardware_lines(*in.answer.result));
-  }
-  ImGui::EndChild();
+  draw_wrapped({at.x + chip, at.y}, Face::label, known != nullptr ? kernel_tone(*known, in) : colours().faint,
+               fitted_lines(Face::label, sentence, width - chip, lines_within(Face::label, height)), width - chip);
+  ImGui::Dummy({width, height});
+  explain(
+      sentence +
+          "\nEach element has its own tolerance, twice the error of correct kernels in its row on these tensors: the verdict "
+          "of attoscope judge. If it is wrong, every usual slip is computed, and one is named if it explains the error.",
+      hardware_lines(*in.answer.result));
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), at.y + height - px(2)},
                                             is_a ? colours().a : colours().b);
   ImGui::Dummy({0, px(4)});

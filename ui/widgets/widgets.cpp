@@ -148,14 +148,6 @@ std::string fitted(Face face, std::string_view text, float width) {
   return std::string(all.c_str(), end) + "…";
 }
 
-std::string fitted_in_two(Face face, std::string_view text, float width) {
-  const WithFace f(face);
-  const char *const begin = text.data(), *const end = begin + text.size();
-  const char* const stop = ImGui::GetFont()->CalcWordWrapPosition(ImGui::GetFontSize(), begin, end, width);
-  if (stop == end) return std::string(text);
-  return std::string(begin, stop) + "\n" + fitted(face, {std::find_if(stop, end, [](char c) { return c != ' '; }), end}, width);
-}
-
 float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align) {
   return draw_text(at, face, colour, fitted(face, text, width), align);
 }
@@ -252,7 +244,7 @@ void draw_words(std::string_view headline, Colour colour, std::string_view sente
   ImGui::BeginGroup();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
   if (only_headline) {
-    wrapped(Face::headline, colour, fitted_in_two(Face::headline, headline, room.x), room.x);
+    wrapped(Face::headline, colour, fitted_lines(Face::headline, headline, room.x, 2), room.x);
   } else {
     wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
     wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
@@ -271,6 +263,21 @@ float wrapped_height(Face face, std::string_view text, float width) {
   const WithFace f(face);
   const auto lines = static_cast<float>(std::max<std::size_t>(1, lines_of(text, width).size()));
   return lines * line_height(face) + (lines - 1) * px(leading);
+}
+
+std::size_t lines_within(Face face, float height) {
+  return static_cast<std::size_t>(std::max(1.0f, (height + px(leading) + 0.5f) / (line_height(face) + px(leading))));
+}
+
+std::string fitted_lines(Face face, std::string_view text, float width, std::size_t lines) {
+  const WithFace f(face);
+  std::string shown;
+  for (const std::string_view line : lines_of(text, width)) {
+    if (!shown.empty()) shown += "\n";
+    if (--lines == 0) return shown + fitted(face, text.substr(static_cast<std::size_t>(line.data() - text.data())), width);
+    shown += line;
+  }
+  return shown;
 }
 
 void draw_wrapped(ImVec2 at, Face face, Colour colour, std::string_view text, float width) {

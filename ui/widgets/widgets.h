@@ -60,8 +60,8 @@ float draw_text(ImVec2 at, Face face, Colour colour, std::string_view text, floa
 float draw_in_line(ImVec2 at, float height, Face face, Colour colour, std::string_view text, float align = 0);
 /// The text, shortened with "…" to fit `width`.
 std::string fitted(Face face, std::string_view text, float width);
-/// The text in at most two lines, the second one `fitted`.
-std::string fitted_in_two(Face face, std::string_view text, float width);
+/// The text in at most so many lines of `width`, the last one `fitted`.
+std::string fitted_lines(Face face, std::string_view text, float width, std::size_t lines);
 
 /// Draws the text, shortened to fit `width`. Returns the width that it takes.
 float draw_fitted(ImVec2 at, Face face, Colour colour, std::string_view text, float width, float align = 0);
@@ -107,6 +107,8 @@ void draw_words(std::string_view headline, Colour colour, std::string_view sente
 /// Draws a text in lines of at most `width`, as no item; and its height.
 void draw_wrapped(ImVec2 at, Face face, Colour colour, std::string_view text, float width);
 float wrapped_height(Face face, std::string_view text, float width);
+/// Number of lines of `draw_wrapped` that fit `height`, at least 1.
+std::size_t lines_within(Face face, float height);
 
 /// Colour on a list's entry, the last item: `otherwise`, or the text's where the entry is chosen or under the mouse.
 Colour ink_of_entry(bool chosen, Colour otherwise);

@@ -238,9 +238,12 @@ CASE(access, shortened_text_keeps_what_fits) {
   const float room = text_width(Face::label, "aé…");
   hand.expect_text(fitted(Face::label, "aéxxxxxx", room), "aé…");
   hand.expect_text(fitted(Face::label, "aé", room), "aé");
-  hand.expect_text(fitted_in_two(Face::label, "aé aéxxxxxx", room), "aé\naé…");
-  hand.expect_text(fitted_in_two(Face::label, "aé aé", room), "aé\naé");
-  hand.expect_text(fitted_in_two(Face::label, "aé", room), "aé");
+  hand.expect_text(fitted_lines(Face::label, "aé aéxxxxxx", room, 2), "aé\naé…");
+  hand.expect_text(fitted_lines(Face::label, "aé aé", room, 2), "aé\naé");
+  hand.expect_text(fitted_lines(Face::label, "aé", room, 2), "aé");
+  hand.expect_text(fitted_lines(Face::label, "aé aé aé aéx", room, 3), "aé\naé\naé…");
+  const float two = wrapped_height(Face::label, "aé aé", room);
+  hand.check(lines_within(Face::label, two) == 2 && lines_within(Face::label, two - 1) == 1, "lines that fit a height");
 }
 
 /// True if the screen changes within a second without input.
