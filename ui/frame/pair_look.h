@@ -11,7 +11,7 @@ namespace attoscope::ui {
 
 /// The colour of the i-th comparison of a record.
 inline Ink pair_ink(const PairPlan& pair, std::size_t i) {
-  constexpr std::array others{Ink::one, Ink::three, Ink::four, Ink::five, Ink::six};  // Ink::two is a's orange
+  constexpr std::array others{Ink::one, Ink::three, Ink::four, Ink::five, Ink::six};  // in print Ink::two is close to a's
   if (pair.role == Role::method || pair.role == Role::direct) return Ink::a;
   return pair.role == Role::initialisation ? Ink::golden : others[i % others.size()];
 }

@@ -184,7 +184,7 @@ void begin_curves(TrainDrawing& d, const TrainRecord& r, const TrainLook& look) 
   for (std::size_t i = 0; i < r.pairs.size(); ++i)
     add(d.pairs, pair_label(r.pairs[i].pair), pair_ink(r.pairs[i].pair, i), is_dashed(r.pairs[i].pair, i));
   if (!r.pairs.empty() && r.pairs[0].pair.role == Role::direct && is_size(look.measure)) add(d.pairs, "added up", Ink::a, true);
-  constexpr std::array others{Ink::three, Ink::four, Ink::six, Ink::one};  // two and five look like a's and b's
+  constexpr std::array others{Ink::three, Ink::four, Ink::six, Ink::one};  // in print two and five are close to a's
   const auto ink_of = [&](std::size_t i) {
     if (i < 2) return i == 0 ? Ink::a : Ink::b;
     return r.runs[i].run.name == "exact" ? Ink::golden : others[(i - 2) % others.size()];

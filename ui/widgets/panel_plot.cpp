@@ -280,12 +280,10 @@ NumberSpan shown_part(const PanelRange& range, const NumberSpan& all) {
 
 Colour ink_colour(Ink ink) {
   const Palette& c = colours();
-  const auto of_print = [&](Colour colour) { return mixed(colour, c.text, (c.background & 255) < 128 ? 0.25f : 0.4f); };
-  constexpr std::array<Colour, 6> others{0xffb27200, 0xff009fe6, 0xff739e00, 0xffa779cc, 0xffe9b456, 0xff005ed5};
   constexpr std::array named{&Palette::a, &Palette::b, &Palette::golden, &Palette::moved, &Palette::bad, &Palette::good};
   if (ink == Ink::text) return c.text;
   return ink < Ink::one ? c.*named[static_cast<std::size_t>(ink)]
-                        : of_print(others[static_cast<std::size_t>(ink) - static_cast<std::size_t>(Ink::one)]);
+                        : c.others[static_cast<std::size_t>(ink) - static_cast<std::size_t>(Ink::one)];
 }
 
 double category_shift(const FigurePanel& panel, std::size_t i) {

@@ -25,7 +25,8 @@ constexpr Palette dark{.theme = Theme::dark,
                        .moved = rgb(0xcc79a7),
                        .bad = rgb(0xff6b57),
                        .good = rgb(0x2fbf8f),
-                       .accent = rgb(0x8fa7c4)};
+                       .accent = rgb(0x8fa7c4),
+                       .others = {rgb(0x8787ff), rgb(0xf0f078), rgb(0x3cffc3), rgb(0xa5e187), rgb(0xb4965a), rgb(0xf04b78)}};
 constexpr Palette light_{.theme = Theme::light,
                          .background = rgb(0xeef0f3),
                          .panel = rgb(0xffffff),
@@ -40,23 +41,26 @@ constexpr Palette light_{.theme = Theme::light,
                          .moved = rgb(0xa03f79),
                          .bad = rgb(0xc2301c),
                          .good = rgb(0x0a7553),
-                         .accent = rgb(0x4f6b8f)};
+                         .accent = rgb(0x4f6b8f),
+                         .others = {rgb(0x785ae1), rgb(0x780f00), rgb(0x1e4b2d), rgb(0x2d2d96), rgb(0xa5003c), rgb(0x4b2d69)}};
 /// All colours have a contrast of at least 7:1 on their panel.
-constexpr Palette contrast{.theme = Theme::high_contrast,
-                           .background = rgb(0x000000),
-                           .panel = rgb(0x000000),
-                           .raised = rgb(0x202020),
-                           .line = rgb(0x8c8c8c),
-                           .text = rgb(0xffffff),
-                           .secondary = rgb(0xe2e2e2),
-                           .faint = rgb(0xc2c2c2),
-                           .a = rgb(0xffb000),
-                           .b = rgb(0x6ac6ff),
-                           .golden = rgb(0xd6dbe2),
-                           .moved = rgb(0xff95d5),
-                           .bad = rgb(0xff8577),
-                           .good = rgb(0x3fe0a8),
-                           .accent = rgb(0xd2e2ff)};
+constexpr Palette contrast{
+    .theme = Theme::high_contrast,
+    .background = rgb(0x000000),
+    .panel = rgb(0x000000),
+    .raised = rgb(0x202020),
+    .line = rgb(0x8c8c8c),
+    .text = rgb(0xffffff),
+    .secondary = rgb(0xe2e2e2),
+    .faint = rgb(0xc2c2c2),
+    .a = rgb(0xffb000),
+    .b = rgb(0x6ac6ff),
+    .golden = rgb(0xd6dbe2),
+    .moved = rgb(0xff95d5),
+    .bad = rgb(0xff8577),
+    .good = rgb(0x3fe0a8),
+    .accent = rgb(0xd2e2ff),
+    .others = {rgb(0x9687ff), rgb(0xf0e178), rgb(0x69a569), rgb(0xb4f0a5), rgb(0xa5963c), rgb(0xf06996)}};
 
 /// Ascender to descender in ems: ImGui's sizes are of the whole line, the program's of the em.
 constexpr float jetbrains_line = 1.32f, dejavu_line = 1.1641f;

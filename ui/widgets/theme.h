@@ -1,6 +1,7 @@
 /// Colours, fonts and style. A colour has one meaning everywhere.
 #pragma once
 
+#include <array>
 #include <set>
 #include <string>
 
@@ -28,6 +29,7 @@ struct Palette {
   Colour background, panel, raised, line;
   Colour text, secondary, faint;
   Colour a, b, golden, moved, bad, good, accent;
+  std::array<Colour, 6> others;  ///< of curves without a role, apart from those with one under each colour-vision deficiency
 };
 const Palette& palette(Theme theme);
 

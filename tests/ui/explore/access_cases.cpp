@@ -1,6 +1,9 @@
 // Accessibility: contrast in all themes, the keyboard's order through a panel, sizes of click targets, text at 225 %,
 // reduced motion.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <string>
@@ -10,6 +13,7 @@
 #include "imgui_internal.h"
 #include "tests/ui/cases.h"
 #include "ui/widgets/colours.h"
+#include "ui/widgets/panel_plot.h"
 #include "ui/widgets/theme.h"
 #include "ui/widgets/widgets.h"
 
@@ -71,6 +75,55 @@ CASE(access, numbers_in_cells_have_contrast) {
                                      [](Colour ground) { return contrast_ratio(ink_on(ground), ground) >= aa_text; }),
                  std::string(theme_names[theme]) + " has black or white on every colour of its maps");
   hand.check(ink_on(rgb(0x52ab81)) == rgb(0x000000) && ink_on(rgb(0x0b8023)) == rgb(0xffffff), "a green, light and dark");
+}
+
+/// CIELAB (D65) of a colour as people see it whose vision is simulated by a matrix of linear RGB.
+std::array<double, 3> lab(Colour c, const std::array<double, 9>& vision) {
+  std::array<double, 3> rgb{}, seen{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double x = static_cast<double>(c >> (8 * i) & 255U) / 255;
+    rgb[i] = x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+  }
+  for (std::size_t i = 0; i < 3; ++i)
+    seen[i] = std::clamp(vision[3 * i] * rgb[0] + vision[3 * i + 1] * rgb[1] + vision[3 * i + 2] * rgb[2], 0.0, 1.0);
+  const auto root = [](double t) { return t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116; };
+  const double x = root((0.4124564 * seen[0] + 0.3575761 * seen[1] + 0.1804375 * seen[2]) / 0.95047),
+               y = root(0.2126729 * seen[0] + 0.7151522 * seen[1] + 0.0721750 * seen[2]),
+               z = root((0.0193339 * seen[0] + 0.1191920 * seen[1] + 0.9503041 * seen[2]) / 1.08883);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+/// Least distance of two colours in CIELAB under usual vision, protanopia, deuteranopia and tritanopia (Machado et al. 2009).
+double apart(Colour x, Colour y) {
+  constexpr std::array<std::array<double, 9>, 4> visions{
+      {{1, 0, 0, 0, 1, 0, 0, 0, 1},
+       {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998},
+       {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
+       {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900}}};
+  double least = HUGE_VAL;
+  for (const std::array<double, 9>& vision : visions) {
+    const std::array<double, 3> p = lab(x, vision), q = lab(y, vision);
+    least = std::min(least, std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]));
+  }
+  return least;
+}
+
+CASE(access, curves_keep_apart_under_every_vision) {
+  for (const Theme theme : {Theme::dark, Theme::light, Theme::high_contrast}) {
+    const WithColours themed(palette(theme));
+    const auto expect = [&](Ink x, Ink y, double least) {
+      const double found = apart(ink_colour(x), ink_colour(y));
+      hand.check(found >= least, fmt::format("{}: inks {} and {} are {:.1f} apart", theme_names[theme], static_cast<int>(x),
+                                             static_cast<int>(y), found));
+    };
+    for (int i = static_cast<int>(Ink::one); i <= static_cast<int>(Ink::six); ++i) {
+      const auto ink = static_cast<Ink>(i);
+      for (const Ink method : {Ink::a, Ink::b}) expect(ink, method, 20);
+      for (const Ink role : {Ink::golden, Ink::moved}) expect(ink, role, 16);
+      for (int k = static_cast<int>(Ink::one); k < i; ++k) expect(ink, static_cast<Ink>(k), 14);
+      hand.check(contrast_ratio(ink_colour(ink), colours().panel) >= aa_text, "labels in the curve's colour are legible");
+    }
+  }
 }
 
 /// Largest contrast of a pixel between two heights, 0 to 1, of a rectangle on screen to the rectangle's ground.
