@@ -74,6 +74,7 @@ struct TextState {
   std::string text;                      ///< without formulas that cannot be drawn
   std::vector<std::string> problems;     ///< one sentence for each removed formula
   float formula = 0, formula_scale = 0;  ///< width and scale of its widest displayed formula; 0: never measured
+  int drawn = 0;                         ///< the frames in which it was drawn, counted while its tables find their widths
 };
 
 /// The parts of a page that scroll separately.

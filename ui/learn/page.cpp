@@ -23,6 +23,7 @@ struct Page {
   const PanelInput& input;
   LearnState& state;
   Requests& requests;
+  bool settles = false;  ///< a table of the column being drawn is in its first frames
 };
 
 /// A sentence about an error, drawn at its place.
@@ -84,6 +85,11 @@ void draw_text_block(Page& page, const LessonBlock& block, const std::string& ma
     draw_number(page, block.numbers[static_cast<std::size_t>(index)]);
     ImGui::PopID();
   });
+  constexpr int settling = 3;  // frames until the columns have found their widths, and the page its scroll bar
+  if (text.drawn < settling && markdown.find("\n|") != std::string::npos) {
+    ++text.drawn;
+    page.settles = true;
+  }
   for (const std::string& problem : text.problems) draw_problem(page, problem);
   for (std::size_t i = 0; i < block.numbers.size(); ++i) {
     const LessonNumber& number = block.numbers[i];
@@ -203,9 +209,10 @@ void draw_title(const Page& page) {
   ImGui::Dummy({0, 0});
 }
 
-/// Draws a column of the page that scrolls by itself, with its margins. Returns the height in pixels that does not fit.
+/// Draws a column of the page that scrolls by itself, with its margins. Returns the height in pixels that does not fit. A
+/// column whose tables have not found their widths is not shown: the tables are too high and push the text below them.
 template <class Draw>
-float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw, float above = top_margin) {
+float draw_column(Page& page, PageColumn column, float x, ImVec2 size, const Draw& draw, float above = top_margin) {
   float& scrolled = page.state.scrolled[static_cast<std::size_t>(column)];
   const float around = px(size.x < px(narrow) ? narrow_margin : margin),
               inner =
@@ -221,7 +228,12 @@ float draw_column(const Page& page, PageColumn column, float x, ImVec2 size, con
   const bool is_visible =
       ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding | ImGuiChildFlags_NavFlattened, bar);
   ImGui::PopStyleVar();  // tooltips and lists keep their own
+  page.settles = false;
   if (is_visible) draw();
+  if (page.settles && !page.input.exporting) {
+    const ImRect& whole = ImGui::GetCurrentWindow()->InnerRect;
+    ImGui::GetWindowDrawList()->AddRectFilled(whole.Min, whole.Max, colours().panel);
+  }
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();
   const bool ends = page.state.scrolls > 0 ? ImGui::GetScrollY() >= beyond : ImGui::GetScrollY() <= 0;
@@ -338,7 +350,7 @@ float draw_presented(Page& page, ImVec2 size) {
 
 float draw_page(Session& session, const LessonPlace& place, const PanelInput& input, LearnState& state, Requests& requests,
                 ImVec2 size) {
-  Page page{session, place, input, state, requests};
+  Page page{.session = session, .place = place, .input = input, .state = state, .requests = requests};
   state.problems.clear();
   if (is_presenting(session) && input.learn.page_part == 0) return draw_presented(page, size);
   const std::vector<LessonBlock>& blocks = step_of(place).blocks;

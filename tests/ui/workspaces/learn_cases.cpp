@@ -416,6 +416,35 @@ CASE(learn, every_page) {
     hand.check(steps_seen(hand.session().lesson, lesson) == static_cast<int>(lesson.steps.size()), lesson.name + " was read");
 }
 
+/// The column of a text is first shown when its tables have their final heights.
+CASE(learn, a_table_pushes_nothing) {
+  open_text(
+      hand,
+      "# Test\n\n## One\n\nText.\n\n## Two\n\n| format | words |\n|---|---|\n| bf16 | eight bits of the exponent, seven of "
+      "the fraction, and one for the sign |\n| fp16 | five and ten |\n\nText below.\n");
+  hand.session().lesson.step = 1;
+  struct Drawn {
+    ImGuiID column;
+    bool covered;
+    float height;
+  };
+  std::vector<Drawn> drawn;
+  for (int i = 0; i < 12; ++i) {
+    hand.frames(1);
+    for (const ImGuiWindow* w : ImGui::GetCurrentContext()->Windows)
+      if (w->Active && has(w->Name, "/text_") && !w->DrawList->VtxBuffer.empty())
+        drawn.push_back(
+            {w->ID, w->DrawList->VtxBuffer.back().col == colours().panel, w->DC.CursorMaxPos.y - w->DC.CursorStartPos.y});
+  }
+  if (!hand.check(!drawn.empty(), "the page is drawn")) return;
+  const Drawn last = drawn.back();
+  std::erase_if(drawn, [&](const Drawn& d) { return d.column != last.column; });  // the page before
+  hand.check(!last.covered, "the page is shown");
+  hand.check(std::ranges::any_of(drawn, &Drawn::covered), "its first frames are not shown");
+  for (const Drawn& d : drawn)
+    hand.check(d.covered || std::abs(d.height - last.height) <= 1, "a shown page is " + std::to_string(d.height) + " high");
+}
+
 /// Numbers in the text are computed and shown; a click opens their setting.
 CASE(learn, live_numbers) {
   open_learn(hand);
