@@ -300,6 +300,31 @@ std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& jud
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
+/// The judgement against a kernel that rounds q.k to D; none if D is neither bf16 nor fp16, or a q.k overflows.
+std::optional<Judged> with_rounded_products(const JudgedOutput& output, Judged judged, const Options& options) {
+  const Format& d = output.claim.format;
+  Tolerance& t = judged.tolerance;
+  if ((d != bf16 && d != fp16) || !t.inputs_finite) return {};
+  judged.products = d;
+  SoftmaxVariant right = right_softmax(output.problem);
+  right.products = d;
+  const VariantHead head = variant_head(used_inputs(output));
+  const auto columns = at(t.golden.cols);
+  const StopToken stop(options);
+  on_threads(options.threads, [&] {
+    parallel_for(0, t.golden.rows, [&](int row) {
+      stop.check();
+      if (right.keys(row).empty()) return;
+      std::vector<double> slack(columns);
+      attend(head, right, row, &t.golden.values[at(row) * columns], slack.data());
+      for (std::size_t c = 0; c < columns; ++c) t.weight.values[at(row) * columns + c] += slack[c] / t.factor[at(row)];
+    });
+    judged.head = held_to(t, *output.values, stop);
+  });
+  if (!all_finite(t.golden.values)) return {};
+  return judged;
+}
+
 /// Replaces NaN by zeros in rows without keys and in golden; the slip search expects zeros there.
 struct HeadWithZeros {
   JudgedOutput output;
@@ -351,10 +376,10 @@ double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, 
 /// True if the search found another mistake than a coarser format.
 bool names_mistake(const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; }
 
-/// Searches among kernels that round scaled inputs to D, then among those that round their scores; `search` if no name is
-/// found.
-SlipSearch search_of_others(const JudgedOutput& output, SlipSearch search, const OtherHeads& heads, const Options& options,
-                            KnownName& known) {
+/// Searches among kernels that round scaled inputs to D, then among those that round their scores or q.k; `search` if no name
+/// is found.
+SlipSearch search_of_others(const JudgedOutput& output, const Judged& judged, SlipSearch search, const OtherHeads& heads,
+                            const Options& options, KnownName& known) {
   if (const std::optional<JudgedOutput> rounded = with_rounded_inputs(output)) {
     KnownName of_rounded;
     SlipSearch other = slips_of(*rounded, judge(*rounded, options), heads, options, of_rounded);
@@ -366,10 +391,21 @@ SlipSearch search_of_others(const JudgedOutput& output, SlipSearch search, const
   }
   if (output.claim.declared) return search;
   constexpr const char* eager = "base_eager";
-  SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
-  if (!names_mistake(other)) return search;
-  known = {.text = other.found->text, .policy = eager};
-  return other;
+  const Result result = compute(experiment_of(output, eager), options);
+  SlipSearch other = find_slips(result, heads, options);
+  if (names_mistake(other)) {
+    known = {.text = other.found->text, .policy = eager};
+    return other;
+  }
+  const std::optional<Judged> rounded = with_rounded_products(output, judged, options);
+  int fit = -1;
+  std::optional<Slip> fitted;
+  if (rounded) fitted = fitted_to_seen(output, *rounded, result, heads, options, fit);
+  if (!fitted) return search;
+  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
+  known = {.text = fitted->text, .fit = fit, .policy = eager, .rounds_products = true};
+  search.found = std::move(fitted);
+  return search;
 }
 
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& all_heads, const Options& options,
@@ -407,7 +443,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   if (same_place && search.found->text.find("never written") != std::string::npos) return search;  // it also names the tile
   if (!fitted) {
     if (is_guess) return search;
-    return search_of_others(output, std::move(search), heads, options, known);
+    return search_of_others(output, judged, std::move(search), heads, options, known);
   }
   if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left(*fitted)});
   known = {.text = fitted->text, .fit = fit};
@@ -425,7 +461,9 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
   if (known.text.empty() || !judged.head.incomparable.empty()) return {};
   if (known.rounds_inputs) {
     const JudgedOutput rounded = with_rounded_inputs(output).value_or(output);
-    return confirmed_slip(rounded, judge(rounded, options), heads, options, {known.text, known.fit, known.policy});
+    KnownName of_rounded = known;
+    of_rounded.rounds_inputs = false;
+    return confirmed_slip(rounded, judge(rounded, options), heads, options, of_rounded);
   }
   if (std::optional<Slip> own = zeros_without_keys(output, judged)) return own;
   if (output.problem.empty_rows == EmptyRule::nan) {
@@ -434,9 +472,11 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
   }
   if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output), judged)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
+  const std::optional<Judged> with_products =
+      known.rounds_products ? with_rounded_products(output, judged, options) : std::nullopt;
   int fit = known.fit;
   std::optional<Slip> slip = fit < 0 ? find_slips(result, heads, options, known.text).found
-                                     : fitted_to_seen(output, judged, result, heads, options, fit);
+                                     : fitted_to_seen(output, with_products.value_or(judged), result, heads, options, fit);
   if (slip && !alike(slip->text, known.text)) slip.reset();
   return slip;
 }

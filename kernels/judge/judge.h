@@ -51,6 +51,8 @@ struct Judged {
   /// Error over tolerance of each element, from the unusual rounding if one explains the output, n x d_v; infinite for NaN.
   /// Null if the output cannot be judged.
   std::shared_ptr<const Matrix> shares{};
+  /// Format to which the kernel compared with rounds q.k before it scales them; none: it does not.
+  std::optional<Format> products{};
 };
 
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
@@ -77,7 +79,8 @@ struct KnownName {
   std::string text;
   int fit = -1;
   const char* policy = "base_hw";
-  bool rounds_inputs = false;  ///< found for scaled Q, K and V rounded to D
+  bool rounds_inputs = false;    ///< found for scaled Q, K and V rounded to D
+  bool rounds_products = false;  ///< found for a kernel that rounds q.k to D
 };
 /// Same; sets `known` to how the name was found, with an empty text if none was.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,

@@ -100,6 +100,7 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
 WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                          const Options& options)
     : output_(output), judged_(judged), result_(result), heads_(heads), options_(&options) {
+  right_.products = judged.products;
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[at(i)] > 1) wrong_.push_back(i);
 }

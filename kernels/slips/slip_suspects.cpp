@@ -7,8 +7,10 @@
 
 namespace attoscope {
 
-SuspectList::SuspectList(const Result& result, const OtherHeads& heads)
-    : e_(result.experiment), inputs_(result.inputs), heads_(heads) {}
+SuspectList::SuspectList(const Result& result, const OtherHeads& heads, const std::optional<Format>& products)
+    : e_(result.experiment), inputs_(result.inputs), heads_(heads) {
+  right_.products = products;
+}
 
 void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem,
                       std::optional<Format> inputs) {
@@ -133,8 +135,8 @@ std::vector<int> likely_tiles(const Experiment& e, int length) {
   return {tiles.begin(), tiles.end()};
 }
 
-std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads) {
-  SuspectList list(result, heads);
+std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads, const std::optional<Format>& products) {
+  SuspectList list(result, heads, products);
   add_scales(list);
   add_mask_suspects(list);
   add_biases(list);

@@ -22,6 +22,7 @@ struct Mistake {
   std::function<double(int i, int j, bool sees)> count = [](int, int, bool sees) { return sees ? 1.0 : 0.0; };
   std::function<double(int i, double l, double m)> sum = [](int, double l, double) { return l; };
   double scale = 1, bound = infinity;  ///< of the scores
+  bool rounds_products = false;        ///< q.k is rounded to f before it is scaled
 };
 
 /// A kernel that rounds P to f before P.V, but not before the row sum.
@@ -29,7 +30,10 @@ Values kernel(const Problem& p, const Format& f, const Mistake& mistake) {
   Loop x({.p = p, .heads = {*p.input.tensors}, .head = 0, .f = f});
   const auto count = [&](int i, int j) { return mistake.count(i, j, x.right_sees(i, j)); };
   x.tile = x.t.n_k;
-  x.S = [&](int i, int j) { return std::clamp(mistake.scale * x.right_S(i, j), -mistake.bound, mistake.bound); };
+  x.S = [&](int i, int j) {
+    const double s = mistake.rounds_products ? round(f, x.dot(i, j)) * scale_of(p) : x.right_S(i, j);
+    return std::clamp(mistake.scale * s, -mistake.bound, mistake.bound);
+  };
   x.sees = [&](int i, int j) { return count(i, j) > 0; };
   x.in_O = x.in_l = [&](int i, int j, double e) { return count(i, j) * e; };
   x.sum = mistake.sum;
@@ -129,6 +133,24 @@ TEST_P(JudgeFits, CountsInASingleRow) {
 TEST_P(JudgeFits, AWindowWhereTheMaskIsCausal) {
   expect(problem(96, 64, causal), {.count = [](int i, int j, bool sees) { return sees && j > i - 32 ? 1.0 : 0.0; }},
          Slip::Kind::mask, "a window of 32 keys where the mask is causal");
+}
+
+/// As in PyTorch's kernel for CPUs with a generic BLAS. Row 0 keeps its only key.
+TEST_P(JudgeFits, AMistakeBesideRoundedProducts) {
+  const Mistake hides_diagonal{.count = [](int i, int j, bool) { return j < std::max(i, 1) ? 1.0 : 0.0; },
+                               .rounds_products = true};
+  const Problem p = problem_in(GetParam(), AttentionShape::square(96, 64), causal, 1, 2);
+  const JudgedOutput output = judged_output(p, kernel(p, GetParam(), hides_diagonal), GetParam());
+  const Judged judged = judge(output);
+  ASSERT_FALSE(judged.head.rounded);
+  KnownName known;
+  const std::optional<Slip> slip = slips_of(output, judged, {}, {}, known).found;
+  ASSERT_TRUE(slip);
+  EXPECT_THAT(slip->text, HasSubstr("it hides the diagonal"));
+  EXPECT_TRUE(known.rounds_products);
+  const std::optional<Slip> again = confirmed_slip(output, judged, {}, {}, known);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->text, slip->text);
 }
 
 /// Rows of another head between right rows are no run.
