@@ -452,8 +452,8 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
   for (const std::string& preset : presets) {
     q.around = around ? surroundings(preset) : preset_in(preset, usual);
     const std::string followed = around ? preset : surroundings_text(preset, q.around);
-    // tensors that differ count four times unless a known change explains the first difference
-    const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 4); };
+    // tensors that differ count twice unless a known change explains the first difference
+    const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 2); };
     RunJudgement found = judge_run(q, options);
     if (best.around.empty() || rank(found) < rank(best.judgement))
       best = {std::move(found), followed, !around, captured.notes()};

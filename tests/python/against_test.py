@@ -140,6 +140,18 @@ class OwnRuns(Against):
                     else:
                         self.assert_traced(answer, 0, "output", words)
 
+    def test_few_differences_without_a_name_are_nearer_than_many_with_one(self):
+        _, checkpoint = self.checkpoint("llama", 31)
+        file = self.captured(checkpoint, TOKENS[:40], "hf_bf16")
+        tensors, _ = read_safetensors(file)
+        kept = {name: x for name, x in tensors.items() if name.endswith(("embed_tokens", "attn_out", "act"))}
+        last = f"model.layers.{LAYERS - 1}.attn_out"
+        format_, shape, data = kept[last]
+        kept[last] = (format_, shape, data[:-64] + bytes(x ^ 128 if i % 2 else x for i, x in enumerate(data[-64:])))  # other signs
+        answer = self.against(checkpoint, TOKENS[:40], write_safetensors(file, kept))
+        self.assert_traced(answer, LAYERS - 1, "attn_out", "no single change")
+        self.assertEqual(answer["against"]["around"], "hf_bf16")
+
     def test_log_probabilities_alone(self):
         _, checkpoint = self.checkpoint("llama", 3)
         right = logprobs_of(self.captured(checkpoint, TOKENS, "hf_bf16"), TOKENS)
