@@ -200,12 +200,14 @@ Rope gguf_rope(const Metadata& m, const std::string& kind, int head_dim) {
   r.pairs = kind == "llama" ? RotaryPairs::neighbours : RotaryPairs::halves;
   if (m.whole("rope.dimension_count", head_dim) != head_dim)
     m.refuse(m.key("rope.dimension_count"), std::to_string(head_dim) + ", as many as a head has columns");
-  const std::string* const type = m.find(m.key("rope.scaling.type"));
-  if (type == nullptr || *type == "none") return r;
-  if (*type != "linear") m.refuse(m.key("rope.scaling.type"), "'none' or 'linear'");
-  r.scaling = RopeScaling::linear;
-  r.factor = m.number("rope.scaling.factor", 1);
-  if (!(r.factor >= 1)) m.refuse(m.key("rope.scaling.factor"), "a number of at least 1");
+  if (m.number("rope.scaling.attn_factor", 1) != 1) m.refuse(m.key("rope.scaling.attn_factor"), "1");
+  const std::string* const type = m.find(m.key("rope.scaling.type"));  // llama.cpp scales linearly without it
+  if (type != nullptr && *type == "none") return r;
+  if (type != nullptr && *type != "linear") m.refuse(m.key("rope.scaling.type"), "'none' or 'linear'");
+  const std::string factor = m.find(m.key("rope.scaling.factor")) ? "rope.scaling.factor" : "rope.scale_linear";
+  r.factor = m.number(factor, 1);
+  if (!(r.factor >= 1)) m.refuse(m.key(factor), "a number of at least 1");
+  if (r.factor > 1) r.scaling = RopeScaling::linear;
   return r;
 }
 

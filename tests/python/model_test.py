@@ -83,6 +83,17 @@ class ExactModel(Model):
             with self.subTest(scaling["rope_type"], longest=longest):
                 self.assert_exact(TinyModel("llama", 3, rope_scaling=scaling, max_position_embeddings=longest))
 
+    def test_linear_scaling_in_a_gguf(self):
+        kind, factor = ("llama.rope.scaling.type", "linear"), ("llama.rope.scaling.factor", 4.0)
+        for keys in [kind, factor], [factor], [kind, ("llama.rope.scale_linear", 4.0)]:
+            with self.subTest(keys):
+                model = TinyModel("gguf", 3, rope_scaling={"rope_type": "linear", "factor": 4.0})
+                model.metadata = keys
+                self.assert_exact(model)
+        model = TinyModel("gguf", 3)
+        model.metadata = [("llama.rope.scaling.type", "none"), factor]
+        self.assert_exact(model)
+
     def test_kernels_take_the_tiles_of_the_models_own_heads(self):
         answers = []
         for options in ((), ("--block-k", "128"), ("--block-k", "192")):  # fa3: 192 x 128 if causal, else 192 x 192
@@ -374,6 +385,9 @@ class Refusals(Model):
             model = TinyModel(kind, 1)
             model.config.update(attention_bias=True)
             self.refused(model, "model.layers.0.self_attn.q_proj.bias", "expected one of shape")
+        model = TinyModel("gguf", 1)
+        model.metadata = [("llama.rope.scaling.attn_factor", 2.0)]
+        self.refused(model, "llama.rope.scaling.attn_factor is '2", "expected 1")
         self.refused("/no/such/folder", "/no/such/folder", "config.json")
 
     def test_wrong_tokenizers(self):

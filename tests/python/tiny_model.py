@@ -23,6 +23,7 @@ class TinyModel:
                        "vocab_size": VOCABULARY, "rms_norm_eps": 1e-5, "rope_theta": 1e4, "max_position_embeddings": 64,
                        "tie_word_embeddings": kind in ("qwen2", "gguf"), "head_dim": self.head_dim, **config}
         self.tensors = self.made()
+        self.metadata = []  # more keys of a .gguf
 
     def matrix(self, rows, cols, size):
         return [[f32(self.source.gauss(0, size)) for _ in range(cols)] for _ in range(rows)]
@@ -72,7 +73,7 @@ class TinyModel:
         """`tokenizer`: a tokenizer.json; its lists go into the metadata."""
         keys = [("general.architecture", "llama"), ("llama.embedding_length", WIDTH), ("llama.block_count", LAYERS),
                 ("llama.feed_forward_length", INNER), ("llama.attention.head_count", HEADS), ("llama.attention.head_count_kv", KV_HEADS),
-                ("llama.attention.layer_norm_rms_epsilon", 1e-5), ("llama.rope.freq_base", 1e4)]
+                ("llama.attention.layer_norm_rms_epsilon", 1e-5), ("llama.rope.freq_base", 1e4), *self.metadata]
         head, data = b"", b""
         if tokenizer:
             added = {t["content"]: t["id"] for t in tokenizer["added_tokens"]}
