@@ -132,7 +132,7 @@ LanguageModel read_tensors(ModelTensors& tensors, const ModelConfig& config) {
     }
   }
   model.norm = tensors.read(names.norm, {1, a.width});
-  if (!config.tied && tensors.has(names.head)) model.head = tensors.read(names.head, words);
+  if (!config.tied && (!names.is_gguf || tensors.has(names.head))) model.head = tensors.read(names.head, words);
   tensors.expect_all_used();
   return model;
 }

@@ -381,6 +381,7 @@ class Refusals(Model):
         self.refused(self.changed(lambda t: t.update({"model.layers.0.self_attn.sinks": [1.0]})), "sinks", "lacks")
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_norm.weight"), "qwen3"), "k_norm", "[8]")
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_proj.bias"), "qwen2"), "k_proj.bias")
+        self.refused(self.changed(lambda t: t.pop("lm_head.weight")), "has no tensor 'lm_head.weight', expected one of shape [48, 24]")
         for kind in "llama", "qwen3":
             model = TinyModel(kind, 1)
             model.config.update(attention_bias=True)
