@@ -108,7 +108,8 @@ void check_weights_memory(const Architecture& a, const std::string& path) {
                              shortest(there) + " that are free");
 }
 
-/// True if the model must have the tensor: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k.
+/// True if the model must have the tensor: Qwen2 the biases of q, k and v, Qwen3 the norms of q and k. In a folder it has no
+/// others, because transformers ignores them.
 bool is_needed(const ModelConfig& config, LayerTensor t) {
   if (t == LayerTensor::q_norm || t == LayerTensor::k_norm) return config.kind == "qwen3";
   if (t == LayerTensor::o_bias) return config.attention_bias;
@@ -126,8 +127,7 @@ LanguageModel read_tensors(ModelTensors& tensors, const ModelConfig& config) {
     for (std::size_t t = 0; t < layer_tensor_count; ++t) {
       const auto which = static_cast<LayerTensor>(t);
       const std::string name = names.of(l, t);
-      const bool may_be =
-          !is_optional(which) || config.kind != "llama" || (which != LayerTensor::q_norm && which != LayerTensor::k_norm);
+      const bool may_be = names.is_gguf && which != LayerTensor::q_norm && which != LayerTensor::k_norm;
       if (is_needed(config, which) || (may_be && tensors.has(name))) layer[t] = tensors.read(name, shape_of(a, which));
     }
   }

@@ -381,6 +381,9 @@ class Refusals(Model):
         self.refused(self.changed(lambda t: t.update({"model.layers.0.self_attn.sinks": [1.0]})), "sinks", "lacks")
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_norm.weight"), "qwen3"), "k_norm", "[8]")
         self.refused(self.changed(lambda t: t.pop("model.layers.1.self_attn.k_proj.bias"), "qwen2"), "k_proj.bias")
+        for kind, name, size in ("llama", "q_proj.bias", 24), ("qwen3", "o_proj.bias", 24), ("qwen2", "o_proj.bias", 24), ("qwen2", "q_norm.weight", 6):
+            name = "model.layers.1.self_attn." + name
+            self.refused(self.changed(lambda t: t.update({name: [1.0] * size}), kind), f"has tensor '{name}', which this layout")
         self.refused(self.changed(lambda t: t.pop("lm_head.weight")), "has no tensor 'lm_head.weight', expected one of shape [48, 24]")
         for kind in "llama", "qwen3":
             model = TinyModel(kind, 1)
