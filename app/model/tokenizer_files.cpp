@@ -65,6 +65,10 @@ Tokenizer of_json(const JsonPlace& all) {
   const JsonPlace model = all.at("model");
   if (model.json().value("type", "BPE") != "BPE") model.at("type").refuse(way_out);
   if (model.json().value("byte_fallback", false)) model.at("byte_fallback").refuse("false, or a file of tokens");
+  for (const char* const key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
+    const nlohmann::json option = model.json().value(key, nlohmann::json());
+    if (!option.is_null() && option != "" && option != 0) model.at(key).refuse("null, or a file of tokens");
+  }
   t.rule = rule_of(all.at("pre_tokenizer"));
   const nlohmann::json normalizer = all.json().value("normalizer", nlohmann::json());
   if (normalizer.is_object() && normalizer.value("type", "") == "NFC")

@@ -397,7 +397,10 @@ class Refusals(Model):
     def test_wrong_tokenizers(self):
         folder = pathlib.Path(self.made_folder())
         TinyModel("llama", 1).write(folder)
-        for model, expected in (({"byte_fallback": True}, "model.byte_fallback is 'true', expected false"), ({"vocab": {"a": 1 << 24}}, "model.vocab.a is '16777216'")):
+        for model, expected in (({"byte_fallback": True}, "model.byte_fallback is 'true', expected false"),
+                                ({"dropout": 0.5}, "model.dropout is '0.5', expected null"), ({"end_of_word_suffix": "</w>"}, "model.end_of_word_suffix is"),
+                                ({"continuing_subword_prefix": "##"}, "model.continuing_subword_prefix is"),
+                                ({"dropout": 0, "end_of_word_suffix": "", "vocab": {"a": 1 << 24}}, "model.vocab.a is '16777216'"), ({"vocab": {"a": 1 << 24}}, "model.vocab.a is '16777216'")):
             rest = {"type": "BPE", "vocab": {"a": 1}, "merges": []}
             (folder / "tokenizer.json").write_text(json.dumps({"model": {**rest, **model}, "pre_tokenizer": {"type": "ByteLevel"}}))
             done = subprocess.run([program.program(), "model", str(folder), "--text", "licence"], capture_output=True, text=True, timeout=60)
