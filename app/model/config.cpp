@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 4> config_kinds{"llama", "mistral", "qwen
 class Config {
  public:
   explicit Config(JsonPlace place) : place_(std::move(place)) {}
-  bool has(const char* key) const { return place_.json().contains(key) && !place_.json().at(key).is_null(); }
+  bool says(const char* key) const { return place_.json().contains(key); }
+  bool has(const char* key) const { return says(key) && !place_.json().at(key).is_null(); }
   JsonPlace at(const char* key) const { return place_.at(key); }
   int whole(const char* key) const { return at(key).whole(1, most); }
   int whole(const char* key, int usual) const { return has(key) ? whole(key) : usual; }
@@ -121,8 +122,13 @@ void check_rest(const Config& c) {
   if (act != "silu" && act != "swish") c.at("hidden_act").refuse("'silu'");
   if (c.flag("mlp_bias", false)) c.at("mlp_bias").refuse("false");
   if (c.flag("use_sliding_window", false)) c.at("use_sliding_window").refuse("false: every query sees all keys before it");
-  if (c.has("sliding_window") && c.text("model_type", "") == "mistral")
-    c.at("sliding_window").refuse("null: every query sees all keys before it");
+  if (const std::string kind = c.text("model_type", ""); kind == "mistral") {
+    if (!c.says("sliding_window"))
+      throw std::runtime_error("sliding_window is missing, expected null: without it transformers has a window of 4096");
+    if (c.has("sliding_window")) c.at("sliding_window").refuse("null: every query sees all keys before it");
+  } else if (kind != "llama" && c.has("layer_types")) {
+    for (std::size_t i = 0; i < c.at("layer_types").size(); ++i) c.at("layer_types").at(i).expect_text("full_attention");
+  }
   if (c.has("quantization_config")) c.at("quantization_config").refuse("none: weights of F32, F16 or BF16");
 }
 
