@@ -68,21 +68,27 @@ void read_scaling(const Config& c, const Config& all, int head_dim, Rope& r) {
   if (r.scaling == RopeScaling::none) return;
   const char* const original = "original_max_position_embeddings";
   const bool says_original = c.has(original) || all.has(original);
-  r.original_length = c.has(original) ? c.whole(original) : all.whole(original, static_cast<int>(r.longest));
-  const bool by_ratio = says_original && r.longest > 0 && (r.scaling == RopeScaling::longrope || !c.has("factor"));
-  r.factor = by_ratio ? r.longest / r.original_length : c.number("factor");
+  const bool llama3 = r.scaling == RopeScaling::llama3, longrope = r.scaling == RopeScaling::longrope;
+  r.original_length = says_original || llama3 ? (c.has(original) ? c : all).whole(original) : r.longest;
+  const bool has_ratio = says_original && r.longest > 0 && (longrope || r.scaling == RopeScaling::yarn);
+  const double ratio = r.longest / r.original_length;
+  r.factor = has_ratio && !c.has("factor") ? ratio : c.number("factor");
   if (!(r.factor >= 1)) c.at("factor").refuse("a number of at least 1");
+  if (has_ratio && longrope && r.factor != ratio)
+    c.at("factor").refuse(shortest(ratio) + ", max_position_embeddings over " + original);
   if (!(r.original_length >= 1) || (r.scaling == RopeScaling::dynamic && !(r.longest >= 1)))
     throw std::runtime_error(std::string("max_position_embeddings is missing, expected it beside a rope_type of ") + type);
-  r.low_factor = c.number("low_freq_factor", r.low_factor);
-  r.high_factor = c.number("high_freq_factor", r.high_factor);
+  if (llama3) {
+    r.low_factor = c.number("low_freq_factor");
+    r.high_factor = c.number("high_freq_factor");
+  }
   r.beta_fast = c.positive("beta_fast", r.beta_fast);
   r.beta_slow = c.positive("beta_slow", r.beta_slow);
   r.truncates = c.flag("truncate", true);
   if (c.has("attention_factor")) r.attention_factor = c.positive("attention_factor", 1);
   r.mscale = c.number("mscale", 0);
   r.mscale_all = c.number("mscale_all_dim", 0);
-  if (r.scaling != RopeScaling::longrope) return;
+  if (!longrope) return;
   if (!(r.original_length > 1)) (c.has(original) ? c : all).at(original).refuse("a number above 1, whose logarithm divides");
   const auto pairs = static_cast<std::size_t>(head_dim / 2);
   r.short_factors = c.numbers("short_factor", pairs);

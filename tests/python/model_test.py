@@ -17,6 +17,7 @@ from tiny_model import HEADS, KINDS, LAYERS, VOCABULARY, WIDTH, TinyModel, f32, 
 from attoscope import program
 
 TOKENS = random.Random(5).choices(range(VOCABULARY), k=21)
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 96}
 
 
 class Model(Case):
@@ -73,8 +74,7 @@ class ExactModel(Model):
         pairs = WIDTH // HEADS // 2
         for scaling, longest in (({"rope_type": "linear", "factor": 3.0}, 64), ({"rope_type": "dynamic", "factor": 4.0}, 16),
                                  ({"rope_type": "dynamic", "factor": 4.0}, 64),
-                                 ({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-                                   "original_max_position_embeddings": 96}, 1024),
+                                 (LLAMA3, 1024),
                                  ({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 512}, 2048),
                                  ({"rope_type": "longrope", "short_factor": [1.5] * pairs, "long_factor": [2.0, 5.0, 9.0],
                                    "original_max_position_embeddings": 16}, 64),
@@ -428,6 +428,11 @@ class Refusals(Model):
                                 "original_max_position_embeddings is '1', expected a number above 1"),
                                ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0, "original_max_position_embeddings": 16},
                                  "max_position_embeddings": None}, "max_position_embeddings is missing"),
+                               *(({"rope_scaling": {k: v for k, v in LLAMA3.items() if k != key}}, f"{key} is missing") for key in LLAMA3 if key != "rope_type"),
+                               ({"rope_scaling": {"rope_type": "linear", "original_max_position_embeddings": 16}}, "factor is missing"),
+                               ({"rope_scaling": {"rope_type": "longrope", "short_factor": [1.0] * 3, "long_factor": [1.0] * 3, "factor": 7.0,
+                                                  "original_max_position_embeddings": 16}},
+                                "rope_scaling.factor is '7.0', expected 4, max_position_embeddings over original_max_position_embeddings"),
                                ({"rope_scaling": "yarn"}, "rope_scaling is '\"yarn\"', expected an object or null"),
                                ({"rope_parameters": [1]}, "rope_parameters is 'array', expected an object or null"),
                                ({"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 8.0}}},
