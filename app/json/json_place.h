@@ -33,7 +33,7 @@ class JsonPlace {
 
   [[noreturn]] void refuse(const std::string& expected) const {
     const std::string shown = json_.is_structured() ? in_quotes(json_.type_name()) : quoted_json(json_);
-    throw std::runtime_error(path_ + " is " + shown + ", expected " + expected);
+    throw std::runtime_error((path_.empty() ? "the document" : path_) + " is " + shown + ", expected " + expected);
   }
   const nlohmann::json& json() const { return json_; }
   const std::string& path() const { return path_; }

@@ -102,7 +102,8 @@ std::map<std::string, std::string> metadata_of(const Parsed& header, const std::
 /// Length of the header in the file's first bytes. Throws std::runtime_error with one sentence if it is impossible.
 std::uint64_t header_bytes(const InputFile& file) {
   std::array<char, 8> prefix{};
-  if (file.size() < prefix.size()) {
+  constexpr std::uint64_t shortest_header = 2;
+  if (file.size() < prefix.size() + shortest_header) {
     throw std::runtime_error(file.path() + ": has " + std::to_string(file.size()) +
                              " bytes, expected a .safetensors file, which has 8 and a header");
   }
@@ -110,7 +111,7 @@ std::uint64_t header_bytes(const InputFile& file) {
   const std::uint64_t length = number_in({prefix.data(), prefix.size()});
   constexpr std::uint64_t longest = 16 << 20;
   const std::uint64_t most = std::min(file.size() - prefix.size(), longest);
-  if (length >= 2 && length <= most) return length;
+  if (length >= shortest_header && length <= most) return length;
   throw std::runtime_error(file.path() + ": header length is " + std::to_string(length) + " bytes, expected 2 to " +
                            std::to_string(most));
 }

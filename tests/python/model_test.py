@@ -443,6 +443,9 @@ class Refusals(Model):
             model = TinyModel("llama", 1)
             model.config.update(config)
             self.refused(model, "config.json: ", *parts)
+        model = TinyModel("llama", 1)
+        model.config = []
+        self.refused(model, "config.json: the document is 'array', expected an object")
 
     def test_no_output_replaces_a_file_of_the_checkpoint(self):
         for shards in 1, 3:

@@ -51,6 +51,7 @@ TEST(BadSafetensors, Headers) {
   for (int i = 0; i < 1000; ++i) ones += ",1";
   expect_refusals({{"", "has 0 bytes"},
                    {"1234567", "has 7 bytes"},
+                   {little_endian(100, 8), "has 8 bytes, expected a .safetensors file"},
                    {little_endian(100, 8) + "{}", "header length is 100"},
                    {std::string(8, '\xff') + "{}", "header length is 18446744073709551615 bytes, expected 2 to 2"},
                    {safetensors("{\"q\": nonsense}", 0), "is not JSON at byte 8"},
