@@ -388,7 +388,7 @@ class CapturedRunFile final : public CapturedRun {
     const std::uint64_t wanted = own.size() / n;
     double least = std::numeric_limits<double>::infinity(), size = 0;
     for (const double v : own) size += v * v;
-    const Start* best = nullptr;
+    const Start* best = &starts.front();
     for (const Start& s : starts) {
       double sum = 0;
       for (std::uint64_t i = 0; i < n && sum < least; ++i)
@@ -398,7 +398,8 @@ class CapturedRunFile final : public CapturedRun {
         best = &s;
       }
     }
-    if (best == nullptr || (has_ids ? least > 0 : least > 0.5 * size))
+    const bool is_one_place = starts.size() == 1 && place.first != ModelTensor::embedding;  // an embedding tells the tokens
+    if (has_ids ? least > 0 : least > 0.5 * size && !is_one_place)
       throw std::runtime_error(path_ + ": " + (has_ids ? in_quotes(ids_->name) : in_quotes(piece.tensor->name)) +
                                " has no rows of these " + std::to_string(n) + " tokens, expected a run over them");
     first_ = best->first;

@@ -166,6 +166,12 @@ class OwnRuns(Against):
         self.assertGreater(min(t["position"] for t in moved), 257)  # token 258 is predicted at position 257
         self.assertEqual([t["id"] for t in moved], [TOKENS[t["position"]] for t in moved])
 
+    def test_logits_far_off_in_their_only_place(self):
+        checkpoint, other = self.checkpoint("llama", 3)[1], self.checkpoint("llama", 4)[1]
+        kept = only(self.captured(other, TOKENS[:40], "hf_bf16"), lambda name: name == "logits")
+        self.assert_traced(self.against(checkpoint, TOKENS[:40], kept), None, "logits")
+        self.assertIn("has no rows of these 39 tokens", self.asked(checkpoint, TOKENS[:39], "--against", kept, code=1))
+
     def test_log_probabilities_are_aligned_by_their_tokens(self):
         _, checkpoint = self.checkpoint("llama", 3)
         file = self.captured(checkpoint, TOKENS, "hf_bf16")
