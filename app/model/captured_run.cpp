@@ -425,9 +425,9 @@ class CapturedRunFile final : public CapturedRun {
   int first_row_ = 0;                                ///< index of the first token in its sequence
 };
 
-/// Presets that a run may follow whose tensors are mostly in this format.
+/// Presets that a run may follow whose tensors are mostly in this format; none: it has only log-probabilities or logits.
 std::vector<std::string> likely_presets(const std::optional<Format>& usual) {
-  if (!usual) return {"hf_bf16", "fused", "fp32"};
+  if (!usual) return {"fp32", "hf_bf16", "fused"};
   if (usual == fp64) return {"exact"};
   if (usual == fp32) return {"fp32"};
   return {"hf_bf16", "fused"};
@@ -456,6 +456,7 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
     // tensors that differ count twice unless a known change explains the first difference
     const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 2); };
     RunJudgement found = judge_run(q, options);
+    if (!around && !usual && preset == "fp32" && found.differing > 0) continue;  // a run in bf16, or a wrong one
     if (best.around.empty() || rank(found) < rank(best.judgement))
       best = {std::move(found), followed, !around, captured.notes()};
   }

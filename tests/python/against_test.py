@@ -172,6 +172,12 @@ class OwnRuns(Against):
         self.assert_traced(self.against(checkpoint, TOKENS[:40], kept), None, "logits")
         self.assertIn("has no rows of these 39 tokens", self.asked(checkpoint, TOKENS[:39], "--against", kept, code=1))
 
+    def test_logits_alone(self):
+        _, checkpoint = self.checkpoint("llama", 3)
+        for around, format_ in ("fp32", "fp32"), ("hf_bf16", "bf16"):
+            kept = only(self.captured(checkpoint, TOKENS[:40], around, "--format", format_), lambda name: name == "logits")
+            self.assert_clean(self.against(checkpoint, TOKENS[:40], kept), around)
+
     def test_log_probabilities_are_aligned_by_their_tokens(self):
         _, checkpoint = self.checkpoint("llama", 3)
         file = self.captured(checkpoint, TOKENS, "hf_bf16")
