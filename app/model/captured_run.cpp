@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "app/model/run_words.h"
@@ -441,6 +443,24 @@ Surroundings preset_in(const std::string& text, const std::optional<Format>& usu
   return s;
 }
 
+/// The first tensor of those that the same operation makes: a mistake in one differs in all of them.
+ModelTensor operation_of(ModelTensor t) {
+  using enum ModelTensor;
+  const auto is_of = [t](auto... all) { return ((t == all) || ...); };
+  if (is_of(q_norm, k_norm, mlp_norm, norm)) return attention_norm;
+  if (is_of(k, v, o, gate, up, down)) return q;
+  if (t == k_rope) return q_rope;
+  return t == output ? middle : t;
+}
+
+/// Lower for presets that fit a run better: fewer operations differ, then fewer tensors, then the first of them has a name.
+std::tuple<std::size_t, int, bool> misfit(const RunJudgement& j) {
+  std::set<ModelTensor> operations;
+  for (const TensorDistance& d : j.tensors)
+    if (!(d.ratio <= 1)) operations.insert(operation_of(d.tensor));
+  return {operations.size(), j.differing, !j.explained};
+}
+
 }  // namespace
 
 JudgedRun judge_file(const std::string& file, const LanguageModel& model, const std::vector<int>& tokens, const Method& a,
@@ -453,11 +473,9 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
   for (const std::string& preset : presets) {
     q.around = around ? surroundings(preset) : preset_in(preset, usual);
     const std::string followed = around ? preset : surroundings_text(preset, q.around);
-    // tensors that differ count twice unless a known change explains the first difference
-    const auto rank = [](const RunJudgement& j) { return j.differing * (j.explained ? 1 : 2); };
     RunJudgement found = judge_run(q, options);
     if (!around && !usual && preset == "fp32" && found.differing > 0) continue;  // a run in bf16, or a wrong one
-    if (best.around.empty() || rank(found) < rank(best.judgement))
+    if (best.around.empty() || misfit(found) < misfit(best.judgement))
       best = {std::move(found), followed, !around, captured.notes()};
   }
   return best;

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -127,6 +128,18 @@ class OwnRuns(Against):
                     self.assert_traced(answer, layer, tensor, *words)
                     if "position" in around:  # 0 to 256 are exact in bf16
                         self.assertIn("first 257", answer["first_difference"]["where"])
+
+    def test_the_preset_with_the_fewest_differing_operations_is_used(self):
+        for kind in "llama", "qwen3":
+            model, checkpoint = self.checkpoint(kind)
+            swapped = {".1.": ".2.", ".2.": ".1."}
+            model.tensors = {re.sub(r"\.[12]\.", lambda found: swapped[found[0]], name): x for name, x in model.tensors.items()}
+            other = model.write(self.made_folder())
+            for around in "hf_bf16", "fused":
+                with self.subTest(kind, around=around):
+                    answer = self.against(checkpoint, TOKENS[:40], self.captured(other, TOKENS[:40], around))
+                    self.assert_traced(answer, 1, "input_layernorm", "no single change")
+                    self.assertEqual(answer["against"]["around"], around)
 
     def test_layers_alone_are_enough(self):
         for seed, kind in enumerate(KINDS):
