@@ -285,9 +285,9 @@ std::string gradient_line(const GradientTrace& t, bool of_key) {
     return fmt::format("key {} is seen by {}", t.question.key, counted(seen, "query", "queries"));
   }
   std::string line = fmt::format("δ of query {}: ", t.question.query);
-  if (!t.a.of_query.empty()) line += fmt::format("{} {}, ", names.a, signed_scientific(t.a.delta, 5));
-  if (!t.b.of_query.empty()) line += fmt::format("{} {}, ", names.b_after_a, signed_scientific(t.b.delta, 5));
-  return line + "golden " + signed_scientific(t.golden_delta, 5);
+  if (!t.a.of_query.empty()) line += fmt::format("{} {}, ", names.a, single_number(t.a.delta, 5));
+  if (!t.b.of_query.empty()) line += fmt::format("{} {}, ", names.b_after_a, single_number(t.b.delta, 5));
+  return line + "golden " + single_number(t.golden_delta, 5);
 }
 
 std::string gradient_note(const GradientTrace& t, bool of_key, int i) {

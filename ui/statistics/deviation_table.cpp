@@ -255,6 +255,7 @@ void draw_delta(const Result& r) {
       fmt::format("largest: {} and {}\nRMS: {} and {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
                   scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
   const bool of_output = asked.a.precision.delta_from == DeltaFrom::output;
+  ImGui::Dummy({0, px(2)});
   wrapped(Face::small, colours().faint,
           fmt::format("delta_i = sum over {}: the mean of dP under the weights P, which softmax's derivative subtracts.",
                       of_output ? "c of dO_ic O_ic" : "j of P_ij dP_ij"),

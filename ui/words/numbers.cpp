@@ -45,10 +45,10 @@ std::string ColumnNumbers::text(double x, int digits) const {
   return fmt::format("{:.{}f}", x, whole_ ? 0 : std::max(0, digits - 1 - exponent));
 }
 
-std::string single_number(double x) {
+std::string single_number(double x, int digits) {
   ColumnNumbers column;
   column.take(x);
-  return column.text(x, 3);
+  return column.text(x, digits);
 }
 
 std::string compact(double x) {

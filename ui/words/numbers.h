@@ -11,8 +11,8 @@ namespace attoscope::ui {
 
 /// "3.05e-2", "-4.8e-8", "0", "inf", "NaN": `digits` significant digits, no zeros in the exponent.
 std::string scientific(double x, int digits = 3);
-/// "0.993", "0.0500", "1", "3.20e-4": three significant digits, for a number that stands alone.
-std::string single_number(double x);
+/// "0.993", "0.0500", "1", "3.20e-4": `digits` significant digits, for a number that stands alone.
+std::string single_number(double x, int digits = 3);
 /// "1.29×"; "–" if it is not a ratio.
 std::string times(double ratio);
 /// Shortest text of a tick label or a count: "0", "0.5", "1024", "1e-3".
