@@ -23,7 +23,7 @@ class Pace {
 
   /// Records an event.
   void stir(double now) {
-    at_once_ = 3;
+    at_once_ = 5;  // a lesson is hidden for three frames while its tables find their widths
     stirred_ = now;
   }
   /// Records a drawn frame.
@@ -39,7 +39,7 @@ class Pace {
   }
 
  private:
-  int at_once_ = 3;
+  int at_once_ = 5;
   double stirred_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "kernels/arithmetic/exponential.h"
@@ -48,7 +49,10 @@ T token_sum(int count, int piece, Step step) {
 template <class T>
 Experiment experiment_of(const HeadBatch<T>& heads, int place) {
   const Job<T>& job = heads.rules[place % heads.heads].job;
-  const auto rounding_of = [](const RounderPlan<T>& plan) { return plan.rounds() ? to_format(plan.format) : exact; };
+  const auto rounding_of = [](const RounderPlan<T>& plan) {
+    if (plan.kind == RounderKind::stochastic) throw std::invalid_argument("no plain attention rounds stochastically");
+    return plan.rounds() ? to_format(plan.format) : exact;
+  };
   Tensors t = Tensors::shaped(AttentionShape::square(heads.context, heads.d));
   for (const auto& [from, to] : {std::pair{heads.q, &t.q}, {heads.k, &t.k}, {heads.v, &t.v}})
     for (int row = 0; row < heads.context; ++row) {

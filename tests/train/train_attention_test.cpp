@@ -209,6 +209,11 @@ std::string text(const Heads<T>& heads) {
 template <class T>
 void expect_plain_gradient(Heads<T>& heads, const std::vector<const char*>& sets) {
   Heads<T> expected = heads;
+  for (HeadRule<T>& rule : expected.rules) {  // of the method, not by `head_rule`
+    rule.delta_from = heads.method.gradient.delta_from;
+    for (std::size_t i = 0; i < grad_step_count; ++i)
+      if (is_of_training(static_cast<GradStep>(i))) rule.grad[i] = plan<T>(heads.method.gradient.steps[i], heads.method.format);
+  }
   plain::Device<T>().attention_gradient(expected.gradient());
   for (const char* isa : sets) {
     heads.backward(isa);
@@ -312,8 +317,8 @@ TEST(TrainBackward, MakesTheForwardsPAgain) {
     heads.backward();
     // A P that is not finite reaches every element of O in its row, and dV of the keys that this row sees.
     const auto is_finite_from = [&](int key) {
-      for (int i = key; i < n; ++i)
-        if (!std::isfinite(heads.o[heads.at(0, i, key)])) return false;
+      for (int query = key; query < n; ++query)
+        if (!std::isfinite(heads.o[heads.at(0, query, key)])) return false;
       return true;
     };
     for (int key = 0; key <= row; ++key) {

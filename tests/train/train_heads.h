@@ -26,7 +26,6 @@ struct Heads {
     const int sequence = place / shape.heads, head = place % shape.heads;
     return static_cast<std::size_t>((sequence * shape.context + row) * stride + head * d() + c);
   }
-  std::size_t row_of(int place, int row) const { return static_cast<std::size_t>(place * shape.context + row); }
   int places() const { return sequences * shape.heads; }
 
   HeadBatch<T> batch() {

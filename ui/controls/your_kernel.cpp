@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfloat>
 
 #include "kernels/experiment/letters.h"
 #include "kernels/experiment/result.h"
@@ -169,7 +170,7 @@ void draw_kernel_verdict(const PanelInput& in, float width, float height) {
   const float chip = px(10);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_wrapped({at.x + chip, at.y}, Face::label, known != nullptr ? kernel_tone(*known, in) : colours().faint,
-               fitted_lines(Face::label, sentence, width - chip, lines_within(Face::label, height)), width - chip);
+               fitted_lines(Face::label, sentence, width - chip, lines_within(Face::label, height)), FLT_MAX);
   ImGui::Dummy({width, height});
   explain(
       sentence +

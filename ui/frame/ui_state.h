@@ -326,7 +326,7 @@ struct UiState {
   ScoreState scores;
   HeadsState heads;
   CellSumState sum;
-  std::tuple<int, int, int, int, int, bool> before_click{0, -1, -1, -1, -1, false};  ///< what `on_click` restores
+  std::tuple<int, int, int, int, int, bool, bool> before_click{0, -1, -1, -1, -1, false, false};  ///< restored by `on_click`
   ProfileState profiles, second_profiles;
   StripState strip;
   std::shared_ptr<KernelRows> kernel_rows;   ///< errors of a loaded output by rows; null until drawn

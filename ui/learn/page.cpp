@@ -233,6 +233,7 @@ float draw_column(Page& page, PageColumn column, float x, ImVec2 size, const Dra
   if (page.settles && !page.input.exporting) {
     const ImRect& whole = ImGui::GetCurrentWindow()->InnerRect;
     ImGui::GetWindowDrawList()->AddRectFilled(whole.Min, whole.Max, colours().panel);
+    for (ImGuiWindow* const child : ImGui::GetCurrentWindow()->DC.ChildWindows) child->Hidden = true;  // until it begins again
   }
   if (!page.input.exporting) scrolled = ImGui::GetScrollY();
   const float beyond = ImGui::GetScrollMaxY();

@@ -93,7 +93,7 @@ void on_click(Session& session, UiState& state, const std::function<void()>& act
   View& view = session.view;
   const int count = ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left];
   auto now = std::tie(session.experiment.problem.traced_row, view.scrubbed_tile, view.cell_row, view.cell_col, view.traced_key,
-                      view.follows_key);
+                      view.follows_key, view.follows_forward);
   if (count == 2) now = state.before_click;
   if (count != 1) return;
   state.before_click = now;

@@ -65,7 +65,8 @@ std::optional<Point> hovered(const Places& p, const CellRect& rect);
 /// Button over the picture: the wheel zooms (Shift: columns only, Ctrl: rows only), dragging pans, a double click shows all.
 /// Returns the new visible part.
 CellRect navigated(const char* label, const Places& p, const CellRect& rect, int rows, int cols);
-/// Calls `act` for a click on the last item; a double click restores the traced row, tile and key and the pinned cell.
+/// Calls `act` for a click on the last item; a double click restores the traced row, tile and key, the pinned cell
+/// and the pass that the strip follows.
 void on_click(Session& session, UiState& state, const std::function<void()>& act);
 /// A click on the last item traces the row and scrubs to the tile; a double click changes neither.
 void trace_clicked(Session& session, UiState& state, int row, int tile);

@@ -29,7 +29,8 @@ struct Palette {
   Colour background, panel, raised, line;
   Colour text, secondary, faint;
   Colour a, b, golden, moved, bad, good, accent;
-  std::array<Colour, 6> others;  ///< of curves without a role, apart from those with one under each colour-vision deficiency
+  std::array<Colour, 6>
+      others;  ///< of curves without a role: apart from a, b, golden and moved under each deficiency of colour vision
 };
 const Palette& palette(Theme theme);
 

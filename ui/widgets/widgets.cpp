@@ -244,7 +244,7 @@ void draw_words(std::string_view headline, Colour colour, std::string_view sente
   ImGui::BeginGroup();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, px(4)});
   if (only_headline) {
-    wrapped(Face::headline, colour, fitted_lines(Face::headline, headline, room.x, 2), room.x);
+    wrapped(Face::headline, colour, fitted_lines(Face::headline, headline, room.x, 2), FLT_MAX);
   } else {
     wrapped(Face::headline, colour, low ? fitted(Face::headline, headline, room.x) : std::string(headline), room.x);
     wrapped(Face::label, of_sentence, low ? fitted(Face::label, sentence, room.x) : std::string(sentence), room.x);
