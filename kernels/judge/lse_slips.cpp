@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "kernels/cpu/simulate.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/rules.h"
 #include "kernels/judge/lse_judge.h"
 #include "kernels/judge/margins.h"
-#include "kernels/parallel/parallel.h"
 #include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 #include "kernels/stop_token.h"
@@ -30,31 +30,33 @@ void ignore_mask_tensor(Problem& p) {
 }
 
 /// Log-sum-exp and max of each row's keys up to the end of each tile of keys.
-class PrefixSums {
+class PrefixSums final : public Recorder<double> {
  public:
   PrefixSums(const LseForm& form, const Format& format, int tile, const StopSign& stop)
       : tiles_(at(tile_count(key_count(form.problem), tile))), lse_(tiles_ * at(form.problem.n), -infinity), max_(lse_) {
-    SoftmaxVariant variant = right_softmax(form.problem);
-    if (form.rounds_products) variant.products = format;
-    if (form.scores != exact) variant.scores = format;
-    const VariantHead head = variant_head(form.inputs);
-    parallel_for(0, form.problem.n, [&](int row) {
-      stop.check();
-      const Keys keys = variant.keys(row);
-      const std::vector<double> s = scores(head, variant, row);
-      double m = -infinity, l = 0;
-      for (std::size_t t = 0; t < tiles_; ++t) {
-        const int first = std::max(keys.first, static_cast<int>(t) * tile),
-                  end = std::min(keys.end, (static_cast<int>(t) + 1) * tile);
-        const double before = m;
-        for (int j = first; j < end; ++j) m = std::max(m, s[at(j)]);
-        if (m == -infinity) continue;
-        l *= std::exp(before - m);
-        for (int j = first; j < end; ++j) l += std::exp(s[at(j)] - m);
-        max_[at(row) * tiles_ + t] = m;
-        lse_[at(row) * tiles_ + t] = m + std::log(l);
+    const Problem& p = form.problem;
+    const Tensors& t = *form.inputs;
+    Method method{.algorithm = Algorithm::flash2, .block_k = tile};
+    method.precision[Step::S] = form.scores;
+    Job<double> j = job(p, method, format, Operands<double>{});
+    j.q = t.q.data();
+    j.k = t.k.data();
+    j.v = t.v.data();
+    run(j, numbers(p.n), this, stop);
+    for (std::size_t i = 0; i < lse_.size(); ++i)
+      if (i % tiles_ > 0 && lse_[i] == -infinity) {
+        lse_[i] = lse_[i - 1];
+        max_[i] = max_[i - 1];
       }
-    });
+  }
+  int kept_lane(const RowBlock&) const override { return -1; }
+  void tile(const RowBlock& block, const TileView<double>& view) override {
+    for (int lane = 0; lane < block.count; ++lane) {
+      if (!view.sees(lane)) continue;
+      const std::size_t place = static_cast<std::size_t>(block.rows[lane]) * tiles_ + static_cast<std::size_t>(view.tile);
+      max_[place] = view.m[lane * view.lane_stride];
+      lse_[place] = max_[place] + std::log(view.l[lane * view.lane_stride]);
+    }
   }
   std::size_t tiles() const { return tiles_; }
   /// Share of a tile's keys in the sum of exp, in units of exp(of).
