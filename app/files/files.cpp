@@ -78,7 +78,7 @@ LockedPath make_locked(const std::string& beginning, const Make& make) {
   for (int i = 0; i < attempts; ++i) {
     made.path = beginning + std::to_string(::getpid()) + "-" + std::to_string(i);
     made.lock = Descriptor(make(made.path.c_str()));
-    if (made.lock.valid() && lock_new(made.lock.get())) return made;
+    if (made.lock.valid() ? lock_new(made.lock.get()) : errno != EEXIST) return made;
   }
   return made;
 }
@@ -412,7 +412,13 @@ void check_distinct(const std::vector<OutputPlace>& written, const std::vector<O
 
 LockedPath make_locked_folder(const std::string& beginning) {
   return make_locked(beginning, [](const char* name) {
-    return ::mkdir(name, 0700) == 0 ? ::open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (::mkdir(name, 0700) != 0) return -1;
+    const int fd = ::open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = errno;
+    if (fd < 0) {
+      ::rmdir(name);
+      errno = error;
+    }
+    return fd;
   });
 }
 

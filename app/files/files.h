@@ -160,7 +160,8 @@ void remove_leftover_folders(const std::string& directory, std::string_view begi
 LockedPath make_locked_folder(const std::string& beginning);
 
 /// Locks a leftover of a killed program: its name is `beginning`, a process id, '-' and more, as in "session.json.part-1234-0",
-/// and no program has it locked; programs in other containers or on other machines are seen, too. Not valid for other files.
+/// and no program has it locked. Programs in other containers are seen, and on other machines if the file system shares its
+/// locks; on one without locks nothing is a leftover. Not valid for other files.
 Descriptor leftover(const std::string& path, std::string_view beginning);
 
 /// Backs up a file beside itself: FILE.kept, FILE.kept-2, ..., the first that has the same bytes or is free; never overwrites.

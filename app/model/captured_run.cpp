@@ -401,7 +401,7 @@ class CapturedRunFile final : public CapturedRun {
       }
     }
     const bool is_one_place = starts.size() == 1 && place.first != ModelTensor::embedding;  // an embedding tells the tokens
-    if (has_ids ? least > 0 : least > 0.5 * size && !is_one_place)
+    if (has_ids ? least > 0 : !(least <= 0.5 * size || is_one_place))
       throw std::runtime_error(path_ + ": " + (has_ids ? in_quotes(ids_->name) : in_quotes(piece.tensor->name)) +
                                " has no rows of these " + std::to_string(n) + " tokens, expected a run over them");
     first_ = best->first;
@@ -477,6 +477,7 @@ JudgedRun judge_file(const std::string& file, const LanguageModel& model, const 
     if (!around && !usual && preset == "fp32" && found.differing > 0) continue;  // a run in bf16, or a wrong one
     if (best.around.empty() || misfit(found) < misfit(best.judgement))
       best = {std::move(found), followed, !around, captured.notes()};
+    if (best.judgement.differing == 0) break;
   }
   return best;
 }

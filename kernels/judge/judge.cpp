@@ -300,7 +300,8 @@ std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& jud
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
-/// The judgement against a kernel that rounds q.k to D; none if D is neither bf16 nor fp16, or a q.k overflows.
+/// The judgement against a kernel that rounds q.k to D; none if D is neither bf16 nor fp16, or a q.k overflows to
+/// infinity.
 std::optional<Judged> with_rounded_products(const JudgedOutput& output, Judged judged, const Options& options) {
   const Format& d = output.claim.format;
   Tolerance& t = judged.tolerance;
