@@ -26,7 +26,7 @@ PlanLayout plan_layout(float plan, float least, float most) {
     const float left = std::floor(from.x + std::min(px(plan), 0.45f * width));
     return {{from, {left, to.y}}, {{left, from.y}, to}, {from, {left, to.y}}, true};
   }
-  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.27f * width, px(least), px(most)));
+  const float left = std::floor(from.x + px(316)), right = std::floor(to.x - std::clamp(0.28f * width, px(least), px(most)));
   return {{from, {left, to.y}}, {{left, from.y}, {right, to.y}}, {{right, from.y}, to}};
 }
 

@@ -286,7 +286,7 @@ void draw_train(const Frame& frame) {
   if (anew || m.zoom1 > m.drawing.last) m.zoom0 = m.zoom1 = 0;
   m.pointed = std::exchange(m.pointing, std::nullopt);
   const TrainScene scene{frame.session, frame.input, m, frame.requests};
-  const PlanLayout at = plan_layout(364, 400, 430);
+  const PlanLayout at = plan_layout(364, 390, 448);
   constexpr ImGuiWindowFlags still = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   const bool numbers = at.narrow && m.shows_numbers;
   if (!numbers)
