@@ -289,7 +289,7 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 std::string file_state(const std::string& path) {
   std::error_code error;
   return std::to_string(fs::file_size(path, error)) + " " +
-         std::to_string(fs::last_write_time(path, error).time_since_epoch().count());
+         std::to_string(static_cast<std::int64_t>(fs::last_write_time(path, error).time_since_epoch().count()));
 }
 
 StagedFiles::~StagedFiles() {
