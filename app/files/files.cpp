@@ -78,7 +78,9 @@ LockedPath make_locked(const std::string& beginning, const Make& make) {
   for (int i = 0; i < attempts; ++i) {
     made.path = beginning + std::to_string(::getpid()) + "-" + std::to_string(i);
     made.lock = Descriptor(make(made.path.c_str()));
-    if (made.lock.valid() ? lock_new(made.lock.get()) : errno != EEXIST) return made;
+    const bool is_made = made.lock.valid();
+    if (is_made && lock_new(made.lock.get())) return made;
+    if (!is_made && errno != EEXIST && errno != ENOENT) return made;  // ENOENT: taken for a leftover before it was opened
   }
   return made;
 }
