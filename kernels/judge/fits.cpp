@@ -412,7 +412,7 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
   const std::size_t n = at(t.n_k), columns = at(t.d_v);
   if (wrong.right().softcap != 0 || wrong.right().alibi != 0 || t.n_k > most_scaled_keys || rows.size() * columns < 2 * n)
     return {};
-  std::vector<double> a(n, 1), out(columns), slope(n * columns);
+  std::vector<double> a(n, 1), out(columns), error(columns), slope(n * columns);
   MistakenKernel kernel = wrong.right_kernel();
   double before = 0;
   for (int step = 0; step < 12; ++step) {
@@ -422,17 +422,14 @@ NamedSlip key_scale_fit(const WrongOutput& wrong) {
       wrong.check();
       const std::vector<double> P = weights(*kernel.head, wrong.right(), row), s = scores(*kernel.head, wrong.right(), row);
       attend(*kernel.head, wrong.right(), row, out.data());
-      for (std::size_t j = 0; j < n; ++j)
-        for (std::size_t c = 0; c < columns; ++c) slope[j * columns + c] = P[j] * s[j] / a[j] * (t.v[j * columns + c] - out[c]);
-      for (std::size_t c = 0; c < columns; ++c) rest += std::pow(wrong.output(row)[c] - out[c], 2);
-      for (std::size_t j = 0; j < n; ++j) {
-        const double* const x = &slope[j * columns];
-        for (std::size_t c = 0; c < columns; ++c) along[j] += x[c] * (wrong.output(row)[c] - out[c]);
-        for (std::size_t k = 0; k <= j; ++k) {
-          double sum = 0;
-          for (std::size_t c = 0; c < columns; ++c) sum += x[c] * slope[k * columns + c];
-          square[j * n + k] += sum;
-        }
+      for (std::size_t c = 0; c < columns; ++c) error[c] = wrong.output(row)[c] - out[c];
+      rest += dot(error.data(), error.data(), columns);
+      const Keys keys = wrong.right().keys(row);  // the slopes of all others are 0
+      for (std::size_t j = at(keys.first); j < at(keys.end); ++j) {
+        double* const x = &slope[j * columns];
+        for (std::size_t c = 0; c < columns; ++c) x[c] = P[j] * s[j] / a[j] * (t.v[j * columns + c] - out[c]);
+        along[j] += dot(x, error.data(), columns);
+        for (std::size_t k = at(keys.first); k <= j; ++k) square[j * n + k] += dot(x, &slope[k * columns], columns);
       }
     }
     if (step == 2 && rest > 0.25 * before) return {};

@@ -15,21 +15,19 @@ std::vector<double> main_directions(const std::vector<double>& x, int columns, i
   std::vector<double> square(n * n);
   for (std::size_t row = 0; row < x.size() / n; ++row)
     for (std::size_t c = 0; c < n; ++c)
-      for (std::size_t k = 0; k < n; ++k) square[c * n + k] += x[row * n + c] * x[row * n + k];
+      for (std::size_t k = 0; k <= c; ++k) square[c * n + k] += x[row * n + c] * x[row * n + k];
+  for (std::size_t c = 0; c < n; ++c)
+    for (std::size_t k = 0; k < c; ++k) square[k * n + c] = square[c * n + k];
   for (int step = 0; step < 4; ++step) {
     std::vector<double> next(start.size());
     for (int r = 0; r < rank; ++r) {
       double* y = &next[at(r) * n];
-      for (std::size_t c = 0; c < n; ++c)
-        for (std::size_t k = 0; k < n; ++k) y[c] += square[c * n + k] * start[at(r) * n + k];
+      for (std::size_t c = 0; c < n; ++c) y[c] = dot(&square[c * n], &start[at(r) * n], n);
       for (int q = 0; q < r; ++q) {
-        double product = 0;
-        for (std::size_t c = 0; c < n; ++c) product += y[c] * next[at(q) * n + c];
+        const double product = dot(y, &next[at(q) * n], n);
         for (std::size_t c = 0; c < n; ++c) y[c] -= product * next[at(q) * n + c];
       }
-      double length = 0;
-      for (std::size_t c = 0; c < n; ++c) length += y[c] * y[c];
-      length = std::sqrt(length) + 1e-300;
+      const double length = std::sqrt(dot(y, y, n)) + 1e-300;
       for (std::size_t c = 0; c < n; ++c) y[c] /= length;
     }
     start = std::move(next);
@@ -104,9 +102,8 @@ class ForeignKeys {
   std::vector<double> outside(const double* x) const {
     std::vector<double> y(x, x + columns_);
     for (int r = 0; r < rank_; ++r) {
-      double product = 0;
-      for (int c = 0; c < columns_; ++c) product += x[c] * b_[at(r * columns_ + c)];
-      for (int c = 0; c < columns_; ++c) y[at(c)] -= product * b_[at(r * columns_ + c)];
+      const double *const direction = &b_[at(r * columns_)], product = dot(x, direction, at(columns_));
+      for (int c = 0; c < columns_; ++c) y[at(c)] -= product * direction[c];
     }
     return y;
   }
@@ -114,12 +111,9 @@ class ForeignKeys {
   /// Sets x; returns the squared residual.
   double solve(Equation& e) const {
     const std::vector<double> y = outside(e.y.data()), o = outside(wrong_.output(e.row));
-    double along = 0, square = 0, left = 0;
-    for (int c = 0; c < columns_; ++c) {
-      along -= y[at(c)] * o[at(c)];
-      square += o[at(c)] * o[at(c)];
-    }
-    e.x = square > 0 ? std::max(0.0, along / square) : 0;
+    const double square = dot(o.data(), o.data(), o.size());
+    double left = 0;
+    e.x = square > 0 ? std::max(0.0, -dot(y.data(), o.data(), o.size()) / square) : 0;
     for (int c = 0; c < columns_; ++c) left += std::pow(y[at(c)] + e.x * o[at(c)], 2);
     return left;
   }

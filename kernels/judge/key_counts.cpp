@@ -66,23 +66,23 @@ class CountFit {
       l += w.e[at(j)];
       for (int c = 0; c < columns; ++c) numerators[at(c)] += w.e[at(j)] * value(j, c);
     }
-    for (std::size_t p = 0; p < parts_.size(); ++p)
+    std::vector<std::size_t> counted;  // parts with keys that are visible or hidden as theirs are
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      bool counts = false;
       for (const int j : parts_[p].keys) {
         if (w.visible.contains(j) == parts_[p].hidden) continue;
+        counts = true;
         for (int c = 0; c < columns; ++c)
           slopes[p * at(columns) + at(c)] += w.e[at(j)] / l * ((in_O_ ? value(j, c) : 0) - (in_l_ ? o[c] : 0));
       }
+      if (counts) counted.push_back(p);
+    }
     std::vector<double> more(at(columns));
     for (int c = 0; c < columns; ++c) more[at(c)] = o[c] - numerators[at(c)] / l;
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      const double* x = &slopes[p * at(columns)];
-      for (int c = 0; c < columns; ++c) along_[p] += x[c] * more[at(c)];
-      for (std::size_t q = 0; q <= p; ++q) {
-        const double* y = &slopes[q * at(columns)];
-        double sum = 0;
-        for (int c = 0; c < columns; ++c) sum += x[c] * y[c];
-        square_[p * parts_.size() + q] += sum;
-      }
+    const auto slope = [&](std::size_t p) { return &slopes[p * at(columns)]; };
+    for (auto p = counted.begin(); p != counted.end(); ++p) {
+      along_[*p] += dot(slope(*p), more.data(), more.size());
+      for (auto q = counted.begin(); q <= p; ++q) square_[*p * parts_.size() + *q] += dot(slope(*p), slope(*q), more.size());
     }
   }
 

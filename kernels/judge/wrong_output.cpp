@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace attoscope {
@@ -74,6 +75,16 @@ void add_key(std::vector<Keys>& runs, int key) {
   runs.back().end = key + 1;
 }
 
+double dot(const double* x, const double* y, std::size_t count) {
+  constexpr std::size_t chains = 8;
+  double sums[chains] = {};
+  std::size_t i = 0;
+  for (; i + chains <= count; i += chains)
+    for (std::size_t c = 0; c < chains; ++c) sums[c] += x[i + c] * y[i + c];
+  for (; i < count; ++i) sums[i % chains] += x[i] * y[i];
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+}
+
 std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
   const std::size_t n = b.size();
   double largest = 0;
@@ -83,8 +94,7 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
     double* x = &a[i * n];
     for (std::size_t j = 0; j <= i; ++j) {
       const double* y = &a[j * n];
-      double sum = x[j];
-      for (std::size_t k = 0; k < j; ++k) sum -= x[k] * y[k];
+      const double sum = x[j] - dot(x, y, j);
       x[j] = j == i ? std::sqrt(std::max(sum, 1e-300)) : sum / y[j];
     }
     for (std::size_t j = 0; j < i; ++j) b[i] -= x[j] * b[j];

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/arithmetic/exponential.h"
-#include "kernels/arithmetic/random.h"
 #include "kernels/arithmetic/tensor_core_sum.h"
+#include "kernels/lanes/job.h"
 
 namespace attoscope {
 namespace {
@@ -15,16 +15,13 @@ namespace {
 /// Streams of the random numbers.
 enum class Stream : std::uint8_t { scores, values };
 
-/// Normal numbers of one row, by the Box-Muller transform.
+/// Normal numbers of one row: the first of each pair that a counter gives.
 std::vector<double> normal_numbers(std::uint64_t seed, int row, Stream stream, int count) {
+  const auto name = (static_cast<std::uint32_t>(row) << 8) | static_cast<std::uint32_t>(stream);
+  std::vector<double> pairs(2 * static_cast<std::size_t>(count));
+  instruction_set().normals(seed, name, 0, 2 * std::int64_t{count}, pairs.data());
   std::vector<double> numbers;
-  numbers.reserve(static_cast<std::size_t>(count));
-  const std::uint64_t name = (static_cast<std::uint64_t>(row) << 8) | static_cast<std::uint64_t>(stream);
-  for (int i = 0; i < count; ++i) {
-    const Philox<std::uint64_t> bits = philox<std::uint64_t>(static_cast<std::uint64_t>(i), 0, name, seed);
-    const double radius = std::sqrt(-2 * logarithm(1 - unit_interval<double>(bits.x[0], bits.x[1])));
-    numbers.push_back(radius * sincos_turns(unit_interval<double>(bits.x[2], bits.x[3])).cos);
-  }
+  for (std::size_t i = 0; i < pairs.size(); i += 2) numbers.push_back(pairs[i]);
   return numbers;
 }
 
