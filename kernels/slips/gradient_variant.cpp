@@ -18,17 +18,6 @@ int query_tile(int n) { return n >= 768 ? 256 : n >= 192 ? 64 : 32; }
 
 const double* row_of(const std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
 double* row_of(std::vector<double>& x, int row, int columns) { return x.data() + at(row) * at(columns); }
-/// Adds `rows` rows of x, each times its factor, to `out`; rows are `stride` numbers apart.
-void add_rows(const double* x, const double* factor, int rows, int columns, std::ptrdiff_t stride, double* out) {
-  int i = 0;
-  for (; i + 4 <= rows; i += 4, x += 4 * stride) {  // four rows at once stay in registers
-    const double *a = x, *b = a + stride, *c = b + stride, *d = c + stride;
-    const double f = factor[i], g = factor[i + 1], h = factor[i + 2], l = factor[i + 3];
-    for (int j = 0; j < columns; ++j) out[j] += (f * a[j] + g * b[j]) + (h * c[j] + l * d[j]);
-  }
-  for (; i < rows; ++i, x += stride)
-    for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
-}
 
 std::vector<double> squares_of(const std::vector<double>& x) {
   std::vector<double> y(x.size());
@@ -89,7 +78,7 @@ class Scores {
 void row_products(const std::vector<double>& x, const std::vector<double>& y_columns, int row, int columns, int n_k, int used,
                   Keys keys, double* out) {
   std::fill(out + keys.first, out + keys.end, 0.0);
-  add_rows(y_columns.data() + keys.first, row_of(x, row, columns), used, keys.end - keys.first, n_k, out + keys.first);
+  add_weighted_rows(y_columns.data() + keys.first, row_of(x, row, columns), used, keys.end - keys.first, n_k, out + keys.first);
 }
 
 /// Values of one pair of a query and a key.
@@ -195,10 +184,10 @@ class Pass {
     }
     std::vector<double> along(at(shape_.d));
     double *const out = row_of(out_.dq.values, row, shape_.d), *const spread = row_of(out_.dq_error.values, row, shape_.d);
-    add_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_dq.data() + keys.first, count, shape_.d, shape_.d, out);
-    add_rows(row_of(x_.k_squares, keys.first, shape_.d), s.data() + keys.first, count, shape_.d, shape_.d, spread);
-    add_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_delta.data() + keys.first, count, shape_.d, shape_.d,
-             along.data());
+    add_weighted_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_dq.data() + keys.first, count, shape_.d, shape_.d, out);
+    add_weighted_rows(row_of(x_.k_squares, keys.first, shape_.d), s.data() + keys.first, count, shape_.d, shape_.d, spread);
+    add_weighted_rows(row_of(x_.tensors->k, keys.first, shape_.d), of_delta.data() + keys.first, count, shape_.d, shape_.d,
+                      along.data());
     const double factor = v_.scale, sums = of_sums * std::sqrt(static_cast<double>(count));
     for (int c = 0; c < shape_.d; ++c) {
       out[c] *= factor;
@@ -221,8 +210,8 @@ class Pass {
         }
       }
       if (first < end)
-        add_rows(row_of(x, first_row + first, columns), factor.data() + first, end - first, columns, columns,
-                 row_of(out.values, key, columns));
+        add_weighted_rows(row_of(x, first_row + first, columns), factor.data() + first, end - first, columns, columns,
+                          row_of(out.values, key, columns));
     };
     for (int key = first_key; key < std::min(first_key + 16, shape_.n_k); ++key) {
       add(ds_, key, x_.tensors->q, shape_.d, out_.dk);
@@ -340,8 +329,8 @@ GradientRows gradient_rows(const GradientOperands& x, const Problem& problem, co
       spread += square(s[at(j)] * x.v_length[at(j)]);
       moved += s[at(j)] * steps[at(j)];
     }
-    add_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v, shape.d_v,
-             row_of(r.o.values, i, shape.d_v));
+    add_weighted_rows(row_of(x.tensors->v, keys.first, shape.d_v), s.data() + keys.first, keys.end - keys.first, shape.d_v,
+                      shape.d_v, row_of(r.o.values, i, shape.d_v));
     r.max[at(i)] = m - r.lowest[at(i)];
     r.lse[at(i)] = r.max[at(i)] + std::log(l);
     r.relative[at(i)] = of_P + of_sums * (4 + largest[at(i)] + term_size(mask_view(problem), i, keys)) + sum.step + moved;

@@ -62,9 +62,8 @@ constexpr std::array<NaiveTanh, 3> naive_tanhs{
 /// Causes, the likely ones first: no keys, then for fp16 and for fp32 (fp16 first if it is D) a soft cap, q.k, exp and l, then
 /// merges of splits.
 std::vector<Cause> causes(const VariantHead& head, const SoftmaxVariant& right, int row, const Format& format) {
-  std::vector<double> s;
-  products(head, row, s);
   const Keys keys = right.keys(row);
+  std::vector<double> s = products(head, row, keys);
   const double log16 = std::log(largest(fp16)), log32 = std::log(largest(fp32));
   double product = 0, score = -infinity, l = 0, least = 0, most = 0;
   for (int j = keys.first; j < keys.end; ++j) {

@@ -68,19 +68,6 @@ double term_of(const SoftmaxVariant& variant, int row, int key) {
 }
 bool is_dropped(double term) { return term == -infinity; }
 
-/// Adds `rows` rows of x, each times its factor, to `out`.
-void add_times(const double* x, const double* factor, int rows, int columns, double* out) {
-  constexpr int together = 4;  // four rows, so that the sums stay in registers
-  int i = 0;
-  for (; i + together <= rows; i += together, x += static_cast<std::ptrdiff_t>(together) * columns) {
-    const double *a = x, *b = a + columns, *c = b + columns, *d = c + columns;
-    const double f = factor[i], g = factor[i + 1], h = factor[i + 2], l = factor[i + 3];
-    for (int j = 0; j < columns; ++j) out[j] = out[j] + f * a[j] + g * b[j] + h * c[j] + l * d[j];
-  }
-  for (; i < rows; ++i, x += columns)
-    for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
-}
-
 /// Euclidean norm.
 double length_of(const double* x, int count) {
   double square = 0;
@@ -210,10 +197,11 @@ void add_values(const VariantHead& head, const SoftmaxVariant& variant, const st
   std::vector<double> weights(e.begin() + keys.first, e.begin() + keys.end);
   for (double& x : weights) x *= factor;
   const auto row_of = [&](int j) { return head.v.data() + static_cast<std::ptrdiff_t>(j) * columns; };
-  if (!variant.value_row) return add_times(row_of(keys.first), weights.data(), keys.end - keys.first, columns, out);
+  if (!variant.value_row)
+    return add_weighted_rows(row_of(keys.first), weights.data(), keys.end - keys.first, columns, columns, out);
   for (int j = keys.first; j < keys.end; ++j)
     if (const int from = variant.value_row(j); from >= 0)
-      add_times(row_of(from), &weights[at(j - keys.first)], 1, columns, out);
+      add_weighted_rows(row_of(from), &weights[at(j - keys.first)], 1, columns, columns, out);
 }
 
 /// Merges the outputs of the runs with keys, each from its own max and divided by its own sum; `s` are the scores.
@@ -380,10 +368,22 @@ MakeHead made_once(const std::function<VariantHead()>& make) {
   return [head] { return head(0); };
 }
 
-void products(const VariantHead& head, int row, std::vector<double>& out) {
-  const int n_k = head.shape.n_k;
-  out.assign(static_cast<std::size_t>(n_k), 0);
-  add_times(head.k_columns.data(), query_of(head, row), head.shape.d, n_k, out.data());
+void add_weighted_rows(const double* x, const double* factor, int rows, int columns, std::ptrdiff_t stride, double* out) {
+  int i = 0;
+  for (; i + 4 <= rows; i += 4, x += 4 * stride) {  // four rows at once stay in registers
+    const double *a = x, *b = a + stride, *c = b + stride, *d = c + stride;
+    const double f = factor[i], g = factor[i + 1], h = factor[i + 2], l = factor[i + 3];
+    for (int j = 0; j < columns; ++j) out[j] += (f * a[j] + g * b[j]) + (h * c[j] + l * d[j]);
+  }
+  for (; i < rows; ++i, x += stride)
+    for (int j = 0; j < columns; ++j) out[j] += factor[i] * x[j];
+}
+
+std::vector<double> products(const VariantHead& head, int row, Keys keys) {
+  std::vector<double> out(at(head.shape.n_k));
+  add_weighted_rows(head.k_columns.data() + keys.first, query_of(head, row), head.shape.d, keys.end - keys.first,
+                    head.shape.n_k, out.data() + keys.first);
+  return out;
 }
 
 StoredSum stored_sum(const Format& format, double l, double squares) {
@@ -399,11 +399,9 @@ double sink_weight(const SoftmaxVariant& variant, double m) {
 
 std::vector<double> scores(const VariantHead& head, const SoftmaxVariant& variant, int row) {
   const Keys keys = variant.keys(row);
-  std::vector<double> all, s(at(head.shape.n_k));
-  if (keys.empty()) return s;
-  products(head, row, all);
-  to_scores(head, variant, row, keys, all, nullptr);
-  std::copy(all.begin() + keys.first, all.begin() + keys.end, s.begin() + keys.first);
+  if (keys.empty()) return std::vector<double>(at(head.shape.n_k));
+  std::vector<double> s = products(head, row, keys);
+  to_scores(head, variant, row, keys, s, nullptr);
   return s;
 }
 
@@ -420,8 +418,7 @@ RowSum row_sum(const VariantHead& head, const SoftmaxVariant& variant, int row) 
   const Keys keys = variant.keys(row);
   RowSum sum;
   if (keys.empty()) return sum;
-  std::vector<double> e;
-  products(head, row, e);
+  std::vector<double> e = products(head, row, keys);
   Uncertain uncertain{.steps = std::vector<double>(e.size()), .noise = std::vector<double>(e.size())};
   to_scores(head, variant, row, keys, e, &uncertain);
   sum.max = to_weights(variant, keys, false, e);
@@ -435,8 +432,7 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   const Keys visible = variant.keys(row), keys = variant.hidden_score ? Keys{0, head.shape.n_k} : visible;
   std::fill_n(out, head.shape.d_v, keys.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0);
   if (keys.empty()) return;
-  std::vector<double> e;
-  products(head, row, e);
+  std::vector<double> e = products(head, row, keys);
   Uncertain uncertain;
   if (slack) {
     uncertain.steps.resize(e.size());

@@ -143,8 +143,10 @@ struct StoredSum {
 };
 StoredSum stored_sum(const Format& format, double l, double squares);
 
-/// q.k of `row` with every key.
-void products(const VariantHead& head, int row, std::vector<double>& out);
+/// Adds `rows` rows of x, `stride` numbers apart, each times its factor, to `out`.
+void add_weighted_rows(const double* x, const double* factor, int rows, int columns, std::ptrdiff_t stride, double* out);
+/// q.k of `row` with these keys, n_k values; the others have 0.
+std::vector<double> products(const VariantHead& head, int row, Keys keys);
 
 /// exp(sink - m); 0 without a sink.
 double sink_weight(const SoftmaxVariant& variant, double m);
