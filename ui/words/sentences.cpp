@@ -231,8 +231,7 @@ Verdict verdict(const Result& r) {
     return {Tone::plain, capital(names.b) + " is identical to golden", "mean error of " + names.a + ": " + scientific(a)};
   const bool inside = r.a_error.max_abs <= 2 * r.b_error.max_abs;
   const Tone beyond = is_emulated(r.experiment.a.algorithm) ? Tone::plain : Tone::bad;
-  return {inside ? Tone::good : beyond,
-          capital(names.a) + "'s mean error is " + short_times(a / b) + " " + names.b_after_a + "'s",
+  return {inside ? Tone::good : beyond, capital(names.a) + " errs " + short_times(a / b) + " " + names.b_after_a,
           beside_line(r.experiment.a.algorithm, r.a_error.max_abs / r.b_error.max_abs) + left_out};
 }
 

@@ -291,8 +291,7 @@ CASE(statistics, verdicts) {
     hand.check((found(a, 3).tone == Tone::bad) == !is_emulated(a), "an emulated method has no fault");
   }
   for (const auto& [error, words] : {std::pair{3.0, "3.0×"}, {0.5, "0.50×"}, {27.3, "27×"}})
-    hand.check(found(Algorithm::flash2, error).headline == "Flash2's mean error is " + std::string(words) + " three-pass's",
-               words);
+    hand.check(found(Algorithm::flash2, error).headline == "Flash2 errs " + std::string(words) + " three-pass", words);
   hand.check(found(Algorithm::flash2, 0.5).sentence == "inside the 2× line: its largest error is 0.50×" &&
                  found(Algorithm::flash2, 3).sentence == "outside the 2× line: its largest error is 3.0×",
              "two emulated methods have nothing to explain");
