@@ -300,17 +300,16 @@ bool draw_headline(const Frame& frame) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x, one = line_height(Face::body),
               high = wrapped_height(Face::body, line.words, width);
-  const bool apart = high > 1.5f * one || (loaded && width < px(640));  // the sentence has a line of its own
+  const std::string brief = line.more.substr(0, line.more.find(':'));
+  const float beside = text_width(Face::body, line.words) + px(12);
+  const bool apart = high > 1.5f * one || (loaded && width < px(640)) || beside + text_width(Face::label, brief) > width;
   const float height = px(control_height) + high - one + (apart ? one : 0);
   const bool clicked = ImGui::InvisibleButton("headline", {width, kept_height(width, height)}, ImGuiButtonFlags_EnableNav);
   explain("The answer in a sentence. Click: the panel Statistics, with its numbers.", line.more);
   draw_wrapped(at, Face::body, line.colour, line.words, width);
-  const float x = apart ? 0 : text_width(Face::body, line.words) + px(12), room = width - x,
-              y = one - line_height(Face::label) + (apart ? high : 0);
+  const float x = apart ? 0 : beside, room = width - x, y = one - line_height(Face::label) + (apart ? high : 0);
   const bool whole = loaded || text_width(Face::label, line.more) <= room;
-  if (room > px(64))
-    draw_fitted({at.x + x, at.y + y}, Face::label, line.more_colour,
-                whole ? line.more : line.more.substr(0, line.more.find(':')), room);
+  draw_fitted({at.x + x, at.y + y}, Face::label, line.more_colour, whole ? line.more : brief, room);
   return clicked;
 }
 
