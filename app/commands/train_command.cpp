@@ -164,6 +164,17 @@ void check_places(const TrainArguments& x, const Task& task, const Streams& stre
   for (const QkvFile& q : task.qkv) check_place("--save-qkv", q.file);
 }
 
+/// Sentences on typed options that only other kinds of training use.
+std::vector<std::string> options_of_other_kinds(const TrainArguments& x, TrainKind kind) {
+  std::vector<std::string> sentences;
+  const auto check = [&](const Typed& typed, const char* option, bool used) {
+    if (typed && !used) sentences.push_back(fmt::format("{} changes nothing: the kind is {}", option, train_kind_names[kind]));
+  };
+  check(x.bisect, "--bisect", kind == TrainKind::bisect);
+  check(x.with_exact, "--with-exact", may_add_exact(kind));
+  return sentences;
+}
+
 Task task_of(const TrainArguments& x, const Streams& streams) {
   Task task;
   task.threads = thread_option(x.threads);
@@ -180,6 +191,7 @@ Task task_of(const TrainArguments& x, const Streams& streams) {
   methods.a = task.plan.a.method;
   methods.b = task.plan.b.method;
   tell(options_without_effect(x.methods, methods), streams);
+  tell(options_of_other_kinds(x, task.plan.kind), streams);
   const std::string file = x.text.value_or(task.plan.text.file);
   task.plan.text = earlier != nullptr ? read_same_text(earlier->text, file) : read_text(file);
   return task;

@@ -15,7 +15,7 @@ struct TraceTile {
   double alpha = 1;     ///< exp(m_old - m_new); 1 on the row's first tile
   double l = 0;         ///< running row sum
   double o_norm = 0;    ///< Euclidean norm of the running O
-  double p_max = 0;     ///< largest P of the tile
+  double p_max = 0;     ///< largest P of the tile; NaN if one is
   int saturated = 0;    ///< P beyond the largest number of its format
   int underflowed = 0;  ///< e > 0 whose P is 0
   int ties = 0;         ///< keys whose score equals the max in use, beyond the first such key of the row so far

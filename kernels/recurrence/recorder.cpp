@@ -145,7 +145,7 @@ class RunRecorder<T>::Tracer {
     const T S = view.S[at], P = view.P[at], e = has_tiles(job_.method.algorithm) ? view.e[at] : view.e[at] / view.l[own];
     if (S > max_true_) max_true_ = S;
     if (S == view.m[own]) ++tied_;
-    if (P > t.p_max) t.p_max = P;
+    if (P > t.p_max || std::isnan(P)) t.p_max = P;
     if (e > 0 && P == 0) ++t.underflowed;
     if (job_.method.algorithm == Algorithm::two_pass) return;  // its P is e / l, computed after this pass
     if (plan.rounds() && e * job_.P.factor > plan.largest && !(P < plan.beyond))

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kernels/compute.h"
 #include "kernels/experiment/presets.h"
@@ -44,6 +46,12 @@ TEST(TraceOf, Flash4KeepsAStaleMaxWhilePExceeds1) {
   EXPECT_NEAR(r.trace.tiles[2].p_max, std::exp(1.0), 1e-6);
   EXPECT_EQ(r.trace.tiles[3].p_max, 1);
   EXPECT_LT(r.a_error.max_abs, 1e-6);
+}
+
+TEST(TraceOf, ATileWithANaNHasItAsItsLargestP) {
+  Experiment e = of_scores({1, std::numeric_limits<double>::quiet_NaN(), 2}, Algorithm::flash2);
+  e.a.block_k = 3;
+  EXPECT_TRUE(std::isnan(compute(e).trace.tiles[0].p_max));
 }
 
 TEST(TraceOf, Flash4SaturatesPInE4m3Where448EndsAndCountsIt) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -106,7 +107,7 @@ void expect_trace_tile(const TraceTile& seen, const plain::Tile& expected, doubl
   double p_max = 0;
   int underflowed = 0, saturated = 0;
   for (std::size_t j = 0; j < expected.P.size(); ++j) {
-    p_max = std::max(p_max, expected.P[j]);
+    if (expected.P[j] > p_max || std::isnan(expected.P[j])) p_max = expected.P[j];
     underflowed += expected.before_P[j] > 0 && expected.P[j] == 0;
     saturated += is_saturated(e, expected.before_P[j], expected.P[j]);
   }

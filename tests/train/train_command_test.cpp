@@ -145,6 +145,9 @@ TEST_F(TrainCommand, OptionsThatChangeNothingAreNamed) {
   EXPECT_EQ(o.err,
             "attoscope: --tau changes nothing: a does not use it with its other settings\n"
             "attoscope: --set b.merge changes nothing: b does not use it with its other settings\n");
+  EXPECT_EQ(attoscope(tiny({"--kind", "replay", "--with-exact", "true"})).err,
+            "attoscope: --with-exact changes nothing: the kind is replay\n");
+  EXPECT_EQ(attoscope(tiny({"--bisect", "head"})).err, "attoscope: --bisect changes nothing: the kind is methods\n");
 }
 
 TEST_F(TrainCommand, WithoutOptionsIsTheDefaultPlan) { EXPECT_EQ(train_plan_of({}), default_train_plan()); }

@@ -67,8 +67,11 @@ void add_events(WorkedStep& step, Algorithm algorithm, const TraceTile& t) {
         {Tone::golden, "max " + decimal(t.max_true, 3) + " is " + decimal(t.max_true - t.max_used, 3) + " above m"});
   if (t.underflowed > 0) step.max.push_back({Tone::quiet, fmt::format("{} P underflow", t.underflowed)});
   if (t.ties > 0) step.max.push_back({Tone::quiet, counted(t.ties, "tie")});
-  step.max.push_back(
-      {Tone::quiet, fmt::format("{} ≤ {}", algorithm == Algorithm::two_pass ? "e" : "P", single_number(t.p_max))});
+  const char* const weight = algorithm == Algorithm::two_pass ? "e" : "P";
+  if (std::isnan(t.p_max))
+    step.max.push_back({Tone::bad, fmt::format("{} is NaN", weight)});
+  else
+    step.max.push_back({Tone::quiet, fmt::format("{} ≤ {}", weight, single_number(t.p_max))});
 }
 
 Colour colour_of(Tone tone) {

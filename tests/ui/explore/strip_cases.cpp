@@ -184,8 +184,11 @@ CASE(strip, formulas_state_no_sum_of_the_tile) {
 
 CASE(strip, formulas_write_numbers_as_people_do) {
   Result r = compute(small_session().experiment);
-  for (const auto& [p_max, text] :
-       {std::pair{1.0, "P ≤ 1  "}, {0.9, "P ≤ 0.900  "}, {0.05, "P ≤ 0.0500  "}, {4e-5, "P ≤ 4.00e-5  "}}) {
+  for (const auto& [p_max, text] : {std::pair{1.0, "P ≤ 1  "},
+                                    {0.9, "P ≤ 0.900  "},
+                                    {0.05, "P ≤ 0.0500  "},
+                                    {4e-5, "P ≤ 4.00e-5  "},
+                                    {NAN, "P is NaN  "}}) {
     r.trace.tiles[1].p_max = p_max;
     hand.check(has(text_of(worked_step(r, 1).max), text), text_of(worked_step(r, 1).max));
   }
