@@ -20,7 +20,7 @@ void check_settings(const Experiment& e) {
   thread_local Listed listed;  // the list takes ten times as long as its check
   listed.of = e;
   check(listed.settings);
-  listed.of = {};  // keeps no tensors
+  listed.of = {};  // a thread keeps no tensors of a valid experiment
 }
 
 /// Checks that the tensors of a file were read and fit the problem.

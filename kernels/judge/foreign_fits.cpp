@@ -102,7 +102,8 @@ class ForeignKeys {
   std::vector<double> outside(const double* x) const {
     std::vector<double> y(x, x + columns_);
     for (int r = 0; r < rank_; ++r) {
-      const double *const direction = &b_[at(r * columns_)], product = dot(x, direction, at(columns_));
+      const double* const direction = &b_[at(r * columns_)];
+      const double product = dot(x, direction, at(columns_));
       for (int c = 0; c < columns_; ++c) y[at(c)] -= product * direction[c];
     }
     return y;
