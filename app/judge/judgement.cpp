@@ -97,11 +97,10 @@ std::optional<Format> format_of_eight_bits(const JudgedCall& files, const Format
   return significand_bits(f) + f.exponent_bits <= 8 && f != d ? std::optional(f) : std::nullopt;
 }
 
-/// The option of a D or, unless the output `has_name`, of a policy, at most two steps coarser than the one in use, or of
-/// `of_V`, the format of eight bits that V is stored in, under which the output would be rounded; "": there is none, or the
-/// errors have a sign, which shows a mistake.
-std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, const std::optional<Format>& of_V,
-                                bool has_name, const Options& options) {
+/// The option of a D or, unless the output `has_name`, of a policy, at most two steps coarser than the one in use, or of the
+/// format of eight bits that V is stored in, under which the output would be rounded; "": there is none, or the errors have a
+/// sign, which shows a mistake.
+std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, bool has_name, const Options& options) {
   if (output.claim.declared || error_has_sign(output, judged)) return "";
   const auto accepts = [&](const auto& change) {
     JudgedOutput other = output;
@@ -110,7 +109,7 @@ std::string option_that_accepts(const JudgedOutput& output, const Judged& judged
   };
   std::vector<Format> coarser;
   if (is_wide(output.claim.format)) coarser = {tf32, bf16};
-  if (of_V) coarser.push_back(*of_V);
+  if (output.claim.of_P) coarser.push_back(*output.claim.of_P);
   for (const Format& f : coarser)
     if (accepts([&](KernelClaim& claim) { claim.format = f; })) return "--format " + name(f);
   if (has_name) return "";
@@ -202,10 +201,9 @@ std::string explain(CallJudgement& call, const JudgedCall& files, const JudgeQue
   rows.resize(std::min(rows.size(), most_searched));
   NameSearch(call, files, question).search(rows, options);
   const std::optional<Slip>& slip = call.worst_row().slip;
-  const std::optional<Format> of_V = format_of_eight_bits(files, call.claim.format);
-  if (slip && (slip->kind != Slip::Kind::rounding || !of_V)) return "";
-  return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, of_V,
-                             slip.has_value(), options);
+  if (slip && (slip->kind != Slip::Kind::rounding || !call.claim.of_P)) return "";
+  return option_that_accepts(judged_output(call.claim, files, question, call.worst_row().head), call.detail, slip.has_value(),
+                             options);
 }
 
 /// Sets the results that need all heads judged.
@@ -279,6 +277,7 @@ CallClaim claim_of(const JudgedCall& files, const JudgeQuestion& question, const
   const FoundFormat found =
       question.format ? FoundFormat{*question.format, "as asked for"} : format_of_call(files, narrow_o, cancelled);
   claim.format = found.d;
+  claim.of_P = format_of_eight_bits(files, found.d);
   const bool holds_d = is_wide(found.d) && is_wide(stored_o) && !question.format;
   // .npy has no bf16, so that such an output may be stored as F16
   const bool fits_d = stored_o == fp16 && found.d == bf16 && !files.tells_format() && fitting_output(files, {bf16}, cancelled);

@@ -176,9 +176,12 @@ class Judge {
   void explain_by_rounding(HeadJudgement& h, std::vector<RowFinding>& rows,
                            const std::shared_ptr<const Tensors>& inputs) const {
     if (h.nonfinite > 0 || output_.claim.declared) return;
+    int group = 0;  // of the rounding found so far
     const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : without_unseen(p_.input.tensors);
-    for (const OtherRounding& other : other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored)) {
+    for (const OtherRounding& other :
+         other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored, output_.claim.of_P)) {
       stop_.check();
+      if (group > 0 && other.group != group) return;
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       std::vector<RowFinding> all = findings(tolerance_, o_, expected, stop_);
@@ -186,12 +189,14 @@ class Judge {
       HeadJudgement fitted;
       fitted.elements = h.elements;
       sum_up(fitted, all, tolerance_);
+      if (group > 0 && fitted.ratio >= h.ratio) continue;
       fitted.as = other.text;
       fitted.max_abs = h.max_abs;
       fitted.rms = h.rms;
       h = std::move(fitted);
       rows = std::move(all);
-      return;
+      group = other.group;
+      if (group == 0) return;
     }
   }
 
@@ -374,6 +379,16 @@ double row_ratio(const Tolerance& tolerance, const std::vector<double>& values, 
   return f.suspects > 0 && f.ratio <= 1 ? infinity : std::max(f.ratio, f.row_ratio);
 }
 
+/// The output as that of a kernel with this rounding; none if there is no such kernel.
+std::optional<JudgedOutput> output_of(const JudgedOutput& output, KnownName::Rounds rounds) {
+  if (rounds == KnownName::Rounds::inputs) return with_rounded_inputs(output);
+  if (!output.claim.of_P || output.claim.declared) return {};
+  JudgedOutput other = output;
+  other.claim.format = *output.claim.of_P;
+  other.claim.of_P.reset();
+  return other;
+}
+
 /// True if the search found another mistake than a coarser format.
 bool names_mistake(const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; }
 
@@ -381,14 +396,17 @@ bool names_mistake(const SlipSearch& x) { return x.found && x.found->kind != Sli
 /// is found.
 SlipSearch search_of_others(const JudgedOutput& output, const Judged& judged, SlipSearch search, const OtherHeads& heads,
                             const Options& options, KnownName& known) {
-  if (const std::optional<JudgedOutput> rounded = with_rounded_inputs(output)) {
+  for (const auto rounds : {KnownName::Rounds::inputs, KnownName::Rounds::P_to_eight_bits}) {
+    const std::optional<JudgedOutput> rounded = output_of(output, rounds);
+    if (!rounded) continue;
+    const Judged as_rounded = judge(*rounded, options);
+    if (as_rounded.head.rounded) continue;
     KnownName of_rounded;
-    SlipSearch other = slips_of(*rounded, judge(*rounded, options), heads, options, of_rounded);
-    if (names_mistake(other)) {
-      known = of_rounded;
-      known.rounds_inputs = true;
-      return other;
-    }
+    SlipSearch other = slips_of(*rounded, as_rounded, heads, options, of_rounded);
+    if (!names_mistake(other)) continue;
+    known = of_rounded;
+    known.rounds = rounds;
+    return other;
   }
   if (output.claim.declared) return search;
   constexpr const char* eager = "base_eager";
@@ -460,10 +478,10 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
 std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
                                    const Options& options, const KnownName& known) {
   if (known.text.empty() || !judged.head.incomparable.empty()) return {};
-  if (known.rounds_inputs) {
-    const JudgedOutput rounded = with_rounded_inputs(output).value_or(output);
+  if (known.rounds != KnownName::Rounds::as_claimed) {
+    const JudgedOutput rounded = output_of(output, known.rounds).value_or(output);
     KnownName of_rounded = known;
-    of_rounded.rounds_inputs = false;
+    of_rounded.rounds = KnownName::Rounds::as_claimed;
     return confirmed_slip(rounded, judge(rounded, options), heads, options, of_rounded);
   }
   if (std::optional<Slip> own = zeros_without_keys(output, judged)) return own;

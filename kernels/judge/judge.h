@@ -79,7 +79,8 @@ struct KnownName {
   std::string text;
   int fit = -1;
   const char* policy = "base_hw";
-  bool rounds_inputs = false;    ///< found for scaled Q, K and V rounded to D
+  /// Found for a kernel that rounds scaled Q, K and V to D, or P to the format of eight bits of V.
+  enum class Rounds : std::uint8_t { as_claimed, inputs, P_to_eight_bits } rounds = Rounds::as_claimed;
   bool rounds_products = false;  ///< found for a kernel that rounds q.k to D
 };
 /// Same; sets `known` to how the name was found, with an empty text if none was.

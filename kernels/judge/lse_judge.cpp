@@ -92,6 +92,12 @@ class LseJudge {
     if (claim_.declared) return all;
     if (const std::shared_ptr<const Tensors>& given = given_.problem.input.tensors; given != usual.inputs)
       all.push_back(form_of("its Q, K are used as they are, not rounded to " + d, given_.problem, given));
+    if (claim_.of_P) {
+      LseForm& short_sums = all.emplace_back(usual);
+      short_sums.as = "its sums have 14 bits, as on an H100";
+      short_sums.has_short_sums = true;
+      short_sums.rows = rows_in(short_sums, short_sums.problem, claim_.format, stop_);
+    }
     if (significand_bits(claim_.format) > 16) return all;
     LseForm& stored = all.emplace_back(usual);
     stored.as = "its scores are rounded to " + d;
@@ -250,6 +256,10 @@ LseRows rows_in(const LseForm& form, const Problem& problem, const Format& forma
       for (std::size_t i = 0; i < moved.lse.size(); ++i)
         if (const double by = std::abs(moved.lse[i] - rows.lse[i]); std::isfinite(by)) rows.error[i] += by;
     }
+  if (form.has_short_sums) {
+    const std::vector<double> largest = largest_scores(problem, *form.inputs);
+    for (std::size_t i = 0; i < largest.size(); ++i) rows.error[i] += 0x1p-14 * largest[i];
+  }
   if (form.sums_rounded_P) {
     const std::vector<double> spread = spread_of(problem, *form.inputs, format, rows, stop);
     for (std::size_t i = 0; i < spread.size(); ++i) rows.error[i] += epsilon(format) / 2 * spread[i];

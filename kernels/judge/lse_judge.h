@@ -78,6 +78,7 @@ struct LseForm {
   Rounding scores = exact;       ///< of the scores
   bool rounds_products = false;  ///< q.k is rounded to D before it is scaled
   bool sums_rounded_P = false;   ///< its sums add P rounded to D
+  bool has_short_sums = false;   ///< its q.k have 14 bits, as on an H100
   LseRows rows;
   std::vector<Rival> rivals;
 };

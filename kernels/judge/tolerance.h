@@ -29,6 +29,8 @@ struct KernelClaim {
   std::optional<Method> declared{};                    ///< its declared roundings; none: as kernels with an fp32 softmax
   bool whole = false;                                  ///< its output is rounded to whole numbers instead of `stored`
   std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
+  std::optional<Format>
+      of_P{};  ///< format of eight bits that V is stored in, to which P may be rounded instead of D; none: no such format
   bool scaled_inputs = false;  ///< Q, K or V has a scale: their numbers are of no format, and are used as they are
 };
 

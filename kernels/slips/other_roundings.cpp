@@ -1,6 +1,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/experiment/text.h"
+#include "kernels/slips/rounded_loop.h"
 #include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 
@@ -16,6 +18,28 @@ bool is_power_of_two(double x) {
   return std::abs(std::frexp(x, &exponent)) == 0.5;
 }
 
+/// A kernel that rounds P to a format of eight bits. Sources: `kernel_presets.cpp`.
+struct KernelOfEightBits {
+  Format format;
+  const char* text;
+  double factor;    ///< of P before it is rounded
+  double lazy = 0;  ///< the max stays while a tile's max exceeds it by at most this
+};
+constexpr KernelOfEightBits kernels_of_eight_bits[]{{e4m3, ", as in FlashAttention-3", 256},
+                                                    {e4m3, ", as in FlashInfer", 448},
+                                                    {e5m2, ", as in FlashInfer", 57344},
+                                                    {e4m3, ", as in SageAttention 2", 447.8898},
+                                                    {e4m3, ", with cuDNN's lazy max", 2, 4 * std::numbers::ln2},
+                                                    {e4m3, "", 1},
+                                                    {e5m2, "", 1}};
+
+/// Sums of products: in fp32, or of 14 bits.
+struct SumsOfEightBits {
+  const char* text;
+  double product_error, sum_error;  ///< as in `RoundedLoop`
+};
+constexpr SumsOfEightBits sums_of_eight_bits[]{{"", 0x1p-21, 0}, {"; its sums have 14 bits, as on an H100", 0x1p-13, 0x1p-19}};
+
 /// Factors of Q and K, applied and rounded before the product; the scores are not scaled again.
 struct Prescaled {
   double q = 1, k = 1;
@@ -26,12 +50,13 @@ class Collection {
   Collection(const Problem& p, SharedTensors inputs, const Format& format, const Format& stored)
       : p_(p), inputs_(std::move(inputs)), format_(format), stored_(stored) {}
 
-  std::vector<OtherRounding> take(SharedTensors given) {
+  std::vector<OtherRounding> take(SharedTensors given, const std::optional<Format>& of_P) {
     const bool narrow = significand_bits(format_) <= 16;  // else fp32's own errors hide the stored numbers
     if (narrow) add_stored_scores();
     add_stored_operands(narrow);
     if (given) add("its Q, K, V are used as they are, not" + to_, right_, made_once([given] { return variant_head(given); }));
     if (narrow) add_stored_outputs();
+    if (of_P) add_P_of_eight_bits(*of_P);
     return std::move(all_);
   }
 
@@ -109,6 +134,34 @@ class Collection {
     add("its P is cut off to " + name(format_) + " instead of rounded", v);
     v.sums_truncated_P = true;
     add("its P is cut off to " + name(format_) + " instead of rounded, also in l", v);
+  }
+
+  void add_P_of_eight_bits(const Format& f) {
+    for (std::size_t sums = 0; sums < std::size(sums_of_eight_bits); ++sums)
+      for (const KernelOfEightBits& kernel : kernels_of_eight_bits)
+        if (kernel.format == f) add_tiles_of(kernel, sums);
+  }
+
+  /// Adds the kernel with every usual tile of keys, from the first and from the last on.
+  void add_tiles_of(const KernelOfEightBits& kernel, std::size_t sums) {
+    RoundedLoop loop{.P = kernel.format, .factor = kernel.factor, .lazy = kernel.lazy};
+    loop.product_error = sums_of_eight_bits[sums].product_error;
+    loop.sum_error = sums_of_eight_bits[sums].sum_error;
+    std::string text = "its P is rounded to " + name(kernel.format);
+    if (loop.factor != 1) text += " after a multiplication by " + shortest(loop.factor);
+    const auto add_loop = [&](const std::string& tiles) {
+      all_.push_back({text + tiles + kernel.text + sums_of_eight_bits[sums].text,
+                      [same = loop, right = right_, own = own_] { return rows_of(own(), right, same); },
+                      static_cast<int>(sums) + 1});
+    };
+    const int n_k = key_count(p_);
+    loop.tile = n_k;
+    add_loop("");
+    for (loop.tile = 32; loop.tile <= 256 && loop.tile < n_k; loop.tile += 32)
+      for (const bool is_reversed : {true, false}) {
+        loop.is_reversed = is_reversed;
+        add_loop(" in tiles of " + std::to_string(loop.tile) + " keys" + (is_reversed ? ", the last first" : ""));
+      }
   }
 
   /// Adds variants of `v`: each operation after the scores stores its result, or does not.
@@ -193,8 +246,9 @@ class Collection {
 }  // namespace
 
 std::vector<OtherRounding> other_roundings(const Problem& problem, std::shared_ptr<const Tensors> inputs,
-                                           std::shared_ptr<const Tensors> given, const Format& format, const Format& stored) {
-  return Collection(problem, std::move(inputs), format, stored).take(std::move(given));
+                                           std::shared_ptr<const Tensors> given, const Format& format, const Format& stored,
+                                           const std::optional<Format>& of_P) {
+  return Collection(problem, std::move(inputs), format, stored).take(std::move(given), of_P);
 }
 
 }  // namespace attoscope

@@ -133,12 +133,14 @@ using RoundedRow = std::function<void(int row, double* out, double* slack)>;
 struct OtherRounding {
   std::string text;                   ///< "its scores are rounded to bf16, as in PyTorch's eager attention"
   std::function<RoundedRow()> begin;  ///< may take memory and time; the result is thread-safe
+  int group = 0;                      ///< of those with one number above 0, the one nearest to the output is meant
 };
 
 /// Other roundings of known kernels with main format D and outputs in `stored`, the usual ones first. `inputs` are golden's
-/// inputs; `given` are the files', or null if equal.
+/// inputs; `given` are the files', or null if equal; `of_P` is the format of eight bits that V is stored in, if that is not D.
 std::vector<OtherRounding> other_roundings(const Problem& problem, std::shared_ptr<const Tensors> inputs,
-                                           std::shared_ptr<const Tensors> given, const Format& format, const Format& stored);
+                                           std::shared_ptr<const Tensors> given, const Format& format, const Format& stored,
+                                           const std::optional<Format>& of_P = {});
 
 /// "row 7", "rows 960 to 999", "queries 0 to 15", and the words that follow one, or several
 inline std::string run_text(const std::string& noun, int first, int last, const char* of_one = "", const char* of_more = "") {

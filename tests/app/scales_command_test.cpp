@@ -119,9 +119,9 @@ std::vector<double> e4m3_numbers() {
   return numbers;
 }
 
-/// Kernels that round P to e4m3, lifted by 2^8 or not, beside Q, K and V in e4m3 with scales: their outputs are wrong in bf16,
-/// O's format, and the verdict says which option accepts them.
-TEST(ScaleOptions, JudgeProposesTheStoredFormatOfEightBits) {
+/// Kernels that round P to e4m3, lifted by 2^8 or not, beside Q, K and V in e4m3 with scales: their outputs are rounded. In
+/// tiles that no known kernel has they are wrong, and the verdict says which option accepts them.
+TEST(ScaleOptions, JudgeKnowsPOfEightBitsOrProposesItsFormat) {
   const TemporaryDirectory scratch;
   const std::vector<double> numbers = e4m3_numbers();
   std::mt19937 dice(5);
@@ -140,24 +140,29 @@ TEST(ScaleOptions, JudgeProposesTheStoredFormatOfEightBits) {
   }
   const std::string call = scratch.write("call.safetensors", safetensors(stored)),
                     input = scratch.write("products.safetensors", safetensors(products));
-  const auto judged_with_lift = [&](const char* lift, const std::vector<std::string>& more) {
+  const auto judged_with = [&](const std::string& lift, const std::string& tile, const std::vector<std::string>& more = {}) {
     std::vector<double> o;
     for (const char* const head : {":0", ":1"}) {
-      succeed({"run", "--input", input + head, "--mask", "causal", "--like", "fa3_fp8_h100", "--set", lift, "--save",
-               scratch / "out"});
+      succeed({"run", "--input", input + head, "--mask", "causal", "--like", "fa3_fp8_h100", "--set", "a.p_exponent=" + lift,
+               "--set", "a.block_k=" + tile, "--save", scratch / "out"});
       const std::vector<double> one = last_numbers<double>(scratch / "out/a.npy", n * d);
       o.insert(o.end(), one.begin(), one.end());
     }
     const std::string output = scratch.write("o.npy", npy_of("(2, 64, 16)", o));
     return attoscope(with({"judge", "--input", call, "--o", output, "--mask", "causal", "--json", "-"}, more));
   };
-  const Outcome lifted = judged_with_lift("a.p_exponent=8", {}), plain = judged_with_lift("a.p_exponent=0", {});
+  for (const char* const lift : {"8", "0"}) {
+    const Outcome known = judged_with(lift, "32");
+    EXPECT_EQ(known.code, 0) << known.out;
+    EXPECT_THAT(json::parse(known.out)["sentences"][0].get<std::string>(), HasSubstr("if its P is rounded to e4m3"));
+  }
+  const Outcome lifted = judged_with("8", "8"), plain = judged_with("0", "16");
   EXPECT_EQ(lifted.code, 3);
   EXPECT_THAT(json::parse(lifted.out)["sentences"][2].get<std::string>(), HasSubstr("say so by --format e4m3; that hides"));
   EXPECT_EQ(plain.code, 3);
   EXPECT_THAT(json::parse(plain.out)["sentences"][0].get<std::string>(), HasSubstr("P is rounded to e4m3 before P.V"));
   EXPECT_THAT(json::parse(plain.out)["sentences"][2].get<std::string>(), HasSubstr("If it is meant: --format e4m3."));
-  EXPECT_EQ(judged_with_lift("a.p_exponent=8", {"--format", "e4m3"}).code, 0);
+  EXPECT_EQ(judged_with("8", "8", {"--format", "e4m3"}).code, 0);
 }
 
 TEST(ScaleOptions, JudgeKnowsHowFarApartNumbersOfAnOutputWithScalesAre) {
