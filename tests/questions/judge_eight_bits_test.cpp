@@ -136,7 +136,7 @@ TEST(JudgeEightBits, CorrectKernelsAreRounded) {
   for (const Kernel& kernel : kernels)
     for (const std::uint64_t seed : {1, 2}) {
       if (testing::sanitized && (seed > 1 || kernel.h100)) continue;
-      const int n = testing::sanitized ? 96 : seed == 1 ? 320 : 500;
+      const int n = testing::sanitized ? 96 : seed == 1 ? 256 : 320;
       const Head head(n, n, kernel.d, seed == 1 ? causal : Mask{}, seed);
       const HeadJudgement found = judge(output_of(head.problem_of(), head.output(kernel))).head;
       EXPECT_TRUE(found.rounded) << kernel.name << ", seed " << seed << ": " << found.ratio;
@@ -175,7 +175,7 @@ TEST(JudgeEightBits, DecodingOverManyKeys) {
 TEST(JudgeEightBits, MistakesAreWrong) {
   for (Kernel kernel : kernels) {
     if (testing::sanitized && kernel.h100) continue;
-    const int n = testing::sanitized ? 96 : 320;
+    const int n = testing::sanitized ? 96 : 192;
     const Head head(n, n, kernel.d, causal, 3);
     const auto expect_wrong = [&](const char* text, const Values& o) {
       const HeadJudgement found = judge(output_of(head.problem_of(), o)).head;
