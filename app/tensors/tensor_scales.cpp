@@ -137,6 +137,14 @@ std::optional<std::string> axes_side_by_side(const StoredTensor& scale, const Sc
   return found;
 }
 
+/// True for a scale of (batch, heads) or (batch, heads of K), as FlashAttention-3 takes them.
+bool has_batch_and_heads(const StoredTensor& scale, const ScaledMatrix& of) {
+  const auto is = [&](int heads) {
+    return scale.shape == Sizes{static_cast<std::uint64_t>(of.shape.batch), static_cast<std::uint64_t>(heads)};
+  };
+  return of.shape.batch > 1 && (is(of.shape.heads) || is(of.kv_heads));
+}
+
 /// All possible readings of a scale of this shape.
 std::vector<StoredScale> possible_scales(const StoredTensor& scale, const ScaledMatrix& of,
                                          const std::optional<SaidGroup>& said) {
@@ -145,7 +153,8 @@ std::vector<StoredScale> possible_scales(const StoredTensor& scale, const Scaled
   const std::optional<std::string> axes = axes_side_by_side(scale, of);
   std::vector<StoredScale> all;
   for (const Template& t : templates)
-    if (axes && t.axes == *axes) add(all, along(t, sizes, of, said));
+    if (axes ? t.axes == *axes : t.group == ScaleGroup::head && has_batch_and_heads(scale, of))
+      add(all, along(t, sizes, of, said));
   if (!all.empty()) return all;
   for (const Template& t : templates) add(all, along(t, sizes, of, said));
   if (!all.empty()) return all;

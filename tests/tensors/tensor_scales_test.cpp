@@ -287,6 +287,9 @@ TEST(TensorScales, ScalesThatFitTwiceAreAskedFor) {
   EXPECT_EQ(CallFiles(both + "[n h d]").inputs(1).k[0], scale_number(1));
   const std::string shown = call(scale_of("k_scale", {4, 1, 1}));
   EXPECT_EQ(CallFiles(shown).scale_texts(), std::vector<std::string>{"k per head"}) << "a size for each dimension decides";
+  const std::string batch = scratch.write(
+      "batch.safetensors", safetensors(alike("I8", "[2,2,4,16]", std::string(256, '\1'), {scale_of("k_scale", {2, 2})})));
+  EXPECT_EQ(CallFiles(batch).scale_texts(), std::vector<std::string>{"k per head"}) << "of a batch, not blocks of tokens";
 }
 
 TEST(TensorScales, BlocksOfAUsualSizeOrOfEqualOnes) {
