@@ -171,12 +171,12 @@ void draw_kernel_verdict(const PanelInput& in, float width, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   draw_wrapped({at.x + chip, at.y}, Face::label, known != nullptr ? kernel_tone(*known, in) : colours().faint,
                fitted_lines(Face::label, sentence, width - chip, lines_within(Face::label, height)), FLT_MAX);
-  ImGui::Dummy({width, height});
-  explain(
-      sentence +
-          "\nEach element has its own tolerance, twice the error of correct kernels in its row on these tensors: the verdict "
-          "of attoscope judge. If it is wrong, every usual slip is computed, and one is named if it explains the error.",
-      hardware_lines(*in.answer.result));
+  if (ImGui::InvisibleButton("verdict", {width, height}, ImGuiButtonFlags_EnableNav)) ImGui::SetClipboardText(sentence.c_str());
+  explain(sentence +
+              "\nA click copies it. Each element has its own tolerance, twice the error of correct kernels in its row on these "
+              "tensors: the verdict "
+              "of attoscope judge. If it is wrong, every usual slip is computed, and one is named if it explains the error.",
+          hardware_lines(*in.answer.result));
   ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + px(2)}, {at.x + px(3), at.y + height - px(2)},
                                             is_a ? colours().a : colours().b);
   ImGui::Dummy({0, px(4)});

@@ -210,7 +210,7 @@ void draw_lse_by_query(const HeadLse& lse, Problem& problem, float width) {
 }
 
 /// Least heights of the panel below the table, and below the rows of the log-sum-exp; with less room the table scrolls.
-constexpr float least_detail = 116, least_below_lse = 300;
+constexpr float least_detail = 180, least_below_lse = 300;
 
 /// Errors of a tensor in both methods.
 struct TensorErrors {
@@ -250,16 +250,11 @@ void draw_delta(const Result& r) {
                         delta_rule(asked.a), names.b_after_a, signed_scientific(found.b_delta.bias, 3), delta_rule(asked.b)),
             ImGui::GetContentRegionAvail().x);
   explain(
-      "The signed mean of delta - golden's delta over all queries that see a key. dO.O and P.dP are the same sum in exact "
-      "arithmetic; the first uses the rounded O.",
-      fmt::format("largest: {} and {}\nRMS: {} and {}", scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs),
-                  scientific(found.a_delta.rms), scientific(found.b_delta.rms)));
-  const bool of_output = asked.a.precision.delta_from == DeltaFrom::output;
-  ImGui::Dummy({0, px(2)});
-  wrapped(Face::small, colours().faint,
-          fmt::format("delta_i = sum over {}: the mean of dP under the weights P, which softmax's derivative subtracts.",
-                      of_output ? "c of dO_ic O_ic" : "j of P_ij dP_ij"),
-          ImGui::GetContentRegionAvail().x);
+      "The signed mean of delta - golden's delta over all queries that see a key. delta is the mean of dP under the weights P, "
+      "which softmax's derivative subtracts. dO.O and P.dP are the same sum in exact arithmetic; the first uses the rounded O.",
+      fmt::format("delta_i = sum_c dO_ic O_ic = sum_j P_ij dP_ij\nlargest: {} and {}\nRMS: {} and {}",
+                  scientific(found.a_delta.max_abs), scientific(found.b_delta.max_abs), scientific(found.a_delta.rms),
+                  scientific(found.b_delta.rms)));
 }
 
 /// Errors of the gradient of the sink's logit.

@@ -285,11 +285,11 @@ CASE(kernel, first_wrong_row_shown) {
   hand.check(view.field == Field::a_error, "its error is shown");
 }
 
-/// A verdict longer than its box has a tooltip and never scrolls.
+/// A verdict longer than its box has a tooltip and never scrolls; a click copies it. The panel below keeps room.
 CASE(kernel, verdict_in_a_low_window) {
   hand.resize(1366, 768);
   hand.drop({hand.folder.write("one.npy", npy_bytes(96, 16, one_wrong().data()))});
-  verdict(hand);
+  const std::string sentence = verdict(hand).sentence();
   hand.frames(2);
   const ImVec2 button = hand.place("//Statistics/###first wrong", 0.5f, 0);
   const ImVec2 last_line{button.x, button.y - 16};
@@ -297,7 +297,12 @@ CASE(kernel, verdict_in_a_low_window) {
   const auto scrolls = [&](const ImGuiWindow* w) {
     return w->WasActive && has(w->Name, "Statistics/") && w->ScrollbarY && w->Rect().Contains(last_line);
   };
-  hand.check(std::ranges::none_of(ImGui::GetCurrentContext()->Windows, scrolls), "the verdict has no scroll bar");
+  const ImVector<ImGuiWindow*>& windows = ImGui::GetCurrentContext()->Windows;
+  hand.check(std::ranges::none_of(windows, scrolls), "the verdict has no scroll bar");
+  hand.click("//Statistics/verdict");
+  hand.check(std::string_view(ImGui::GetClipboardText()).starts_with(sentence), "the whole verdict is copied");
+  const auto measures = std::ranges::find_if(windows, [](const ImGuiWindow* w) { return has(w->Name, "/deviations"); });
+  hand.check(measures != windows.end() && (*measures)->Rect().Max.y < 768 - 180, "the measures leave room for a detail");
 }
 
 /// One click shows the named slip's output as the other half of a swipe, and one click ends the swipe.
