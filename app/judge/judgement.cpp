@@ -101,7 +101,7 @@ std::optional<Format> format_of_eight_bits(const JudgedCall& files, const Format
 /// format of eight bits that V is stored in, under which the output would be rounded; "": there is none, or the errors have a
 /// sign, which shows a mistake.
 std::string option_that_accepts(const JudgedOutput& output, const Judged& judged, bool has_name, const Options& options) {
-  if (output.claim.declared || error_has_sign(output, judged)) return "";
+  if (output.claim.declared || error_has_sign(output, judged, options)) return "";
   const auto accepts = [&](const auto& change) {
     JudgedOutput other = output;
     change(other.claim);
@@ -213,7 +213,7 @@ void conclude(CallJudgement& call, const std::optional<Format>& narrower, const 
   if (call.incomparable().empty()) {
     if (narrower && !call.rounded()) call.also = judged_as(*narrower, call, files, question, options);
     if (call.rounded())
-      call.seen = seen_mistakes(judged_output(call.claim, files, question, call.worst_row().head), call.detail);
+      call.seen = seen_mistakes(judged_output(call.claim, files, question, call.worst_row().head), call.detail, options);
     accepting = explain(call, files, question, options);
   }
   call.sentences = judgement_sentences(call, accepting);

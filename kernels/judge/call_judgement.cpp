@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/slips/softmax_variant.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -81,7 +82,8 @@ std::shared_ptr<const Result> with_shares(const Result& result, const Matrix& sh
   return judged;
 }
 
-SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
+SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged, const Options& options) {
+  const StopToken stop(options);
   const Problem& p = output.problem;
   const Tolerance& t = judged.tolerance;
   const VariantHead head = variant_head(used_inputs({p, output.values, t.claim}));
@@ -96,6 +98,7 @@ SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
   double by_scale = 0, by_key = 0;
   const int step = (p.n + sampled_rows - 1) / sampled_rows;
   for (int row = p.n - 1; row >= 0; row -= step) {
+    stop.check();
     const Keys keys = right.keys(row);
     if (keys.empty()) continue;
     attend(head, scaled, row, out.data());
@@ -107,7 +110,8 @@ SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged) {
   return {.scale = small_change / by_scale, .key = by_key > 1, .masked = p.mask.kind != Mask::Kind::none};
 }
 
-bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
+bool error_has_sign(const JudgedOutput& output, const Judged& judged, const Options& options) {
+  const StopToken stop(options);
   const Matrix& golden = judged.tolerance.golden;
   const SoftmaxVariant variant = right_softmax(output.problem);
   const VariantHead head = variant_head(used_inputs(output));
@@ -116,6 +120,7 @@ bool error_has_sign(const JudgedOutput& output, const Judged& judged) {
   std::vector<SignedSum> of_key(at(head.shape.n_k));
   std::vector<double> error(columns);
   for (int row = 0; row < golden.rows; ++row) {
+    stop.check();
     const double *const right = &golden.values[at(row) * columns], *const o = &(*output.values)[at(row) * columns];
     double square = 0, product = 0;
     for (std::size_t c = 0; c < columns; ++c) {

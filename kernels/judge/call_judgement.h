@@ -24,8 +24,8 @@ struct SeenMistakes {
 };
 
 /// Computed on up to 64 rows with keys by the criterion of `judge` for elements and rows, times 1.5, since the kernel's own
-/// rounding may cancel part of the error. `judged` is the judgement on `output`.
-SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged);
+/// rounding may cancel part of the error. `judged` is the judgement on `output`. Throws Stopped when cancelled.
+SeenMistakes seen_mistakes(const JudgedOutput& output, const Judged& judged, const Options& options = {});
 
 /// One row of the table: one head.
 struct JudgedRow {

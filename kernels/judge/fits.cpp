@@ -108,6 +108,7 @@ class NumberFits {
       set(there, f.x + change);
       double along = 0, square = 0, of_factor = 0, of_out = 0, both = 0, rest = 0;
       for (const int row : rows_) {
+        wrong_.check();
         attend(*wrong_.head(), here, row, out.data());
         attend(*wrong_.head(), there, row, further.data());
         for (int c = 0; c < columns_; ++c) {
@@ -177,9 +178,11 @@ class NumberFits {
 
   double largest_score() const {
     double largest = 0;
-    for (const int row : rows_)
+    for (const int row : rows_) {
+      wrong_.check();
       for (const double s : scores(*wrong_.head(), right_, row))
         if (std::abs(s) < 1e30) largest = std::max(largest, std::abs(s));  // no NaN, and no lowest number of a mask
+    }
     return largest;
   }
 
@@ -188,6 +191,7 @@ class NumberFits {
     const auto l_of = [this](int row) { return sum_of_exp(*wrong_.head(), right_, row); };
     double along = 0, square = 0;
     for (const int row : rows_) {
+      wrong_.check();
       const double l = l_of(row);
       for (int c = 0; c < columns_; ++c) {
         const double o = wrong_.output(row)[c], slope = o / l;
@@ -265,7 +269,6 @@ class NumberFits {
     };
     const std::vector<int> rows = wrong_.some(t.n_k > 1024 ? 8 : 24);
     for (int step = 0; step < 12; ++step) {
-      wrong_.check();
       const std::vector<double> by = change_of_columns(scaled(a), width, rows);
       double most = 0;
       for (std::size_t g = 0; g < a.size(); ++g) {
@@ -289,6 +292,7 @@ class NumberFits {
     const std::size_t groups = at((t.d + width - 1) / width);
     std::vector<double> square(groups * groups), along(groups), out(at(t.d_v));
     for (const int row : rows) {
+      wrong_.check();
       const std::vector<double> P = weights(*kernel.head, right_, row);
       attend(*kernel.head, right_, row, out.data());
       if (!std::isfinite(out[0])) continue;
@@ -344,15 +348,13 @@ class NumberFits {
           [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::max(s, x); }; }},
          {"scores are clamped to both sides, at ", 0.02 * most, most,
           [](MistakenKernel& k, double x) { k.score = [x](int, int, double s) { return std::clamp(s, -x, x); }; }}}};
-    for (const Bound& b : bounds) {
-      wrong_.check();
+    for (const Bound& b : bounds)
       for (const double x : rounder(nearest(b, rows))) {
         MistakenKernel kernel = wrong_.right_kernel();
         b.set(kernel, x);
         if (NamedSlip slip = wrong_.named(Kind::number, b.text + four_digits(x), wrong_.rows_of(std::move(kernel))))
           return slip;
       }
-    }
     return {};
   }
 

@@ -43,6 +43,7 @@ class ForeignKeys {
   ForeignKeys(const WrongOutput& wrong, int rank, Keys without)
       : wrong_(wrong), rank_(rank), columns_(wrong.golden().cols), without_(without) {
     for (const int row : wrong.some(most_rows)) {
+      wrong.check();
       rows_.push_back(equation(row));
       size_ += error_of(rows_.back());
     }

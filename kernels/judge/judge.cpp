@@ -167,6 +167,7 @@ class Judge {
   /// Checks a few rows only.
   bool may_fit(const RoundedRow& expected) const {
     for (int k = 0; k < 8; ++k) {
+      stop_.check();
       const auto row = static_cast<int>((2 * k + 1) * static_cast<std::int64_t>(p_.n) / 16);
       if (finding(tolerance_, o_, row, expected).is_bad()) return false;
     }
@@ -180,7 +181,6 @@ class Judge {
     const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : without_unseen(p_.input.tensors);
     for (const OtherRounding& other :
          other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored, output_.claim.of_P)) {
-      stop_.check();
       if (group > 0 && other.group != group) return;
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
@@ -208,11 +208,13 @@ class Judge {
 };
 
 /// Share of the error's root mean square that `expected` leaves.
-double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedRow& expected) {
+double left_by(const JudgedOutput& output, const Judged& judged, const ExpectedRow& expected, const Options& options) {
+  const StopToken stop(options);
   const Matrix& golden = judged.tolerance.golden;
   std::vector<double> row(at(golden.cols));
   double before = 0, left = 0;
   for (int i = 0; i < golden.rows; ++i) {
+    stop.check();
     if (!expected(i, row.data())) continue;
     for (int c = 0; c < golden.cols; ++c) {
       const double o = (*output.values)[at(i) * at(golden.cols) + at(c)];
@@ -421,7 +423,7 @@ SlipSearch search_of_others(const JudgedOutput& output, const Judged& judged, Sl
   std::optional<Slip> fitted;
   if (rounded) fitted = fitted_to_seen(output, *rounded, result, heads, options, fit);
   if (!fitted) return search;
-  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output)});
+  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output, options)});
   known = {.text = fitted->text, .fit = fit, .policy = eager, .rounds_products = true};
   search.found = std::move(fitted);
   return search;
@@ -434,7 +436,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
     const HeadWithZeros head(output, judged);
     return slips_of(head.output, head.judged, all_heads, options, known);
   }
-  if (!odd) odd = nonfinite_slip(with_seen_inputs(output), judged);
+  if (!odd) odd = nonfinite_slip(with_seen_inputs(output), judged, options);
   if (odd) {
     known.text = odd->text;
     return {.found = std::move(odd)};
@@ -449,7 +451,7 @@ SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const Othe
   int fit = sequence_fit_at;
   std::optional<Slip> fitted;
   const auto fits = [&] { fitted = fitted_to_seen(output, judged, result, heads, options, fit); };
-  const auto left = [&](const Slip& slip) { return left_by(output, judged, slip.output); };
+  const auto left = [&](const Slip& slip) { return left_by(output, judged, slip.output, options); };
   // a mask of one query and a length of its sequence hide the same keys
   if (named && search.found->kind == Slip::Kind::mask && output.problem.n == 1 && heads.keys) fits();
   if (!fitted) {
@@ -489,7 +491,7 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
     const HeadWithZeros head(output, judged);
     return confirmed_slip(head.output, head.judged, heads, options, known);
   }
-  if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output), judged)) return own;
+  if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output), judged, options)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
   const std::optional<Judged> with_products =
       known.rounds_products ? with_rounded_products(output, judged, options) : std::nullopt;

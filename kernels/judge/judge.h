@@ -94,13 +94,13 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
 /// True if the output's error correlates with golden, its rows or its keys, as mistakes do and coarser rounding does not: a sum
 /// over rows of its products with golden, with golden times the row's position, or with P (V - O), the contribution of one key,
 /// exceeds four standard deviations of a sum with random signs. `judged` is the judgement on `output`. Elements that are not
-/// finite count as correlated.
-bool error_has_sign(const JudgedOutput& output, const Judged& judged);
+/// finite count as correlated. Throws Stopped when cancelled.
+bool error_has_sign(const JudgedOutput& output, const Judged& judged, const Options& options = {});
 
 /// The slip that a NaN or an infinity of hidden keys reaches rows that do not see them (by 0 * NaN of V or by NaN - inf of the
 /// scores), or that rows lose one that they see; none if any other element is wrong. `output` holds Q, K and V as the kernel
 /// sees them.
-std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged);
+std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged, const Options& options);
 
 /// The slip that rows without keys hold zeros but the problem wants NaN; none if anything else is wrong.
 std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged& judged);

@@ -169,6 +169,7 @@ class CountFits {
   CountFits(const WrongOutput& wrong, Counted where)
       : wrong_(wrong), head_(*wrong.head()), where_(where), n_k_(head_.shape.n_k) {
     for (const int row : wrong.some(most_counted_rows)) {
+      wrong.check();
       RowWeights w = row_weights(head_, wrong.right(), row);
       if (!w.visible.empty() && std::isfinite(wrong.output(row)[0])) rows_.emplace_back(row, std::move(w));
     }

@@ -223,7 +223,6 @@ class KeyChanges {
 
  private:
   void prepare(int row) {
-    wrong_.check();
     row_ = row;
     s_ = scores_of_all(*wrong_.head(), wrong_.right(), row);
     visible_ = wrong_.right().keys(row);
@@ -285,6 +284,7 @@ class KeyChanges {
 
   NamedSlip first_of(const std::vector<KeyChange>& changes) const {
     for (const KeyChange& x : changes) {
+      wrong_.check();
       if (!may_be(x)) continue;
       const Kind kind = x.times == 1 ? Kind::place : Kind::scale;
       if (NamedSlip slip = with_keys(wrong_.named_in_rows(kind, x.text, rows_of(x)), {x.keys})) return slip;

@@ -87,7 +87,6 @@ class LoopFits {
     if (NamedSlip slip = sum_of_neighbour()) return slip;
     if (NamedSlip slip = two_splits()) return slip;
     for (int tile = smallest_tile; tile <= 256 && tile < n_k_; tile *= 2) {
-      wrong_.check();
       if (NamedSlip slip = other_alphas(tile)) return slip;
       if (NamedSlip slip = first_of_O("the accumulator of O does not begin at 0" + of(tile), [&](int row) {
             return std::exp(sums_.max_before(row, std::max(1, first_tile_end(row, tile))) - sums_.m(row));

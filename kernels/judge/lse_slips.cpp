@@ -94,6 +94,7 @@ class LseSlips {
   /// logarithm.
   void try_numbers(const char* kind, const std::string& text, const Numbers& expected, const Numbers& error,
                    std::optional<LseBase> base = {}) {
+    stop_.check();
     double ratio = 0;
     bool elsewhere = false;
     for (std::size_t i = 0; i < expected.size() && ratio <= 1; ++i) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernels/judge/wrong_output.h"
+#include "kernels/stop_token.h"
 
 namespace attoscope {
 namespace {
@@ -25,9 +26,11 @@ class NonfinitePlaces {
     }
   }
 
-  std::optional<Slip> slip() {
-    for (int row = 0; row < golden().rows; ++row)
+  std::optional<Slip> slip(const StopSign& stop) {
+    for (int row = 0; row < golden().rows; ++row) {
+      stop.check();
       if (!take(row)) return {};
+    }
     if (lost_.empty() == leaks_.empty()) return {};
     if (leaks_.empty())
       return Slip{.kind = Slip::Kind::place,
@@ -127,10 +130,10 @@ std::optional<Slip> zeros_without_keys(const JudgedOutput& output, const Judged&
               .text = "zeros in " + rows_text(rows) + ", which see no key, where --empty-rows nan asks for NaN"};
 }
 
-std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged) {
+std::optional<Slip> nonfinite_slip(const JudgedOutput& output, const Judged& judged, const Options& options) {
   const Tensors& t = *output.problem.input.tensors;
   if (all_finite(t) || !judged.head.incomparable.empty()) return {};
-  return NonfinitePlaces(output, judged).slip();
+  return NonfinitePlaces(output, judged).slip(StopToken(options));
 }
 
 }  // namespace attoscope

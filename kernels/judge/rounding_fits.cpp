@@ -50,7 +50,6 @@ RoundedRow rows_of_softmax(const WrongOutput& wrong, const Format& weight, const
 NamedSlip other_formats(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   const auto named = [&](const std::string& text, const RoundedLoop& loop) {
-    wrong.check();
     return wrong.named(Kind::rounding, text + tile_text(loop.tile, n_k), rows_of(wrong.head(), wrong.right(), loop));
   };
   for (const Format& f : {bf16, fp16, e5m2, e4m3}) {
@@ -82,6 +81,7 @@ constexpr int bounds = 64;  ///< number of bounds of P that are tried, multiples
 /// Adds, for each bound of P, the squared distance of a row of the output from a loop with that bound. Sums of P V and of V
 /// over the keys whose P lies between two bounds give all distances.
 void add_distances(const WrongOutput& wrong, int tile, int row, std::array<double, bounds>& square) {
+  wrong.check();
   const VariantHead& head = *wrong.head();
   const Keys keys = wrong.right().keys(row);
   if (keys.empty()) return square.fill(std::nan(""));
@@ -119,7 +119,6 @@ NamedSlip saturated_P(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   for (const int tile : tiles_of(n_k)) {
     if (tile == 1) continue;
-    wrong.check();
     std::array<double, bounds> square{};
     for (const int row : wrong.some(16)) add_distances(wrong, tile, row, square);
     const double best = static_cast<double>(std::ranges::min_element(square) - square.begin() + 1) / bounds;
@@ -187,6 +186,7 @@ class ExponentialFit {
     const int columns = wrong_.golden().cols;
     std::vector<double> square(n * n), along(n);
     for (const int row : wrong_.some(32)) {
+      wrong_.check();
       const std::vector<double> s = scores(*wrong_.head(), wrong_.right(), row);
       const Keys keys = wrong_.right().keys(row);
       double m = -infinity, l = 0;

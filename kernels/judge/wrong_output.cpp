@@ -136,6 +136,7 @@ RoundedRow WrongOutput::as_stored(const RoundedRow& expected) const {
 }
 
 bool WrongOutput::fits(int row, const RoundedRow& expected) const {
+  check();
   return row_ratio(judged_.tolerance, values(), row, as_stored(expected)) <= 1;
 }
 
@@ -156,6 +157,7 @@ double WrongOutput::more_tolerated(int row, int c, double weight) const {
 
 RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
   return [kernel = std::move(kernel), this](int row, double* out, double* slack) {
+    check();
     const int columns = kernel.head->shape.d_v;
     std::fill_n(out, columns, std::nan(""));
     const Weights w = weights_of(kernel, row);

@@ -71,6 +71,7 @@ class WrongOutput {
   const std::vector<int>& wrong() const { return wrong_; }
   std::vector<int> some(int count) const { return spread_of(wrong_, count); }
   bool is_wrong(int row, int c) const;
+  /// Throws Stopped when cancelled, as `fits` and the rows of `rows_of` do.
   void check() const;
 
   /// True if the row may be rounded from `expected`.

@@ -268,6 +268,30 @@ TEST_P(JudgeFits, NothingIsFittedToNoise) {
   EXPECT_FALSE(slip) << slip->text;
 }
 
+/// The search of one head checks for cancellation in every row that it computes. Each of three bounds of the scores is sought
+/// by 81 outputs of 8 rows; in 2 rows each of 20 runs of keys has K, V, both or P of each other run.
+TEST(JudgeFitsOfOneHead, StopAtAnyRow) {
+  const Problem p = problem(AttentionShape{8, 320, 32, 32});
+  Dice dice(7);
+  Values o;
+  for (int i = 0; i < 8 * 32; ++i) o.push_back(dice.normal());
+  const JudgedOutput output = judged_output(p, std::move(o), bf16);
+  const Judged judged = judge(output);
+  int asked = 0, last = 0;  // the check that stops the search; 0: none
+  const Options options{.cancelled = [&] { return ++asked == last; }, .threads = 1};
+  ASSERT_FALSE(slips_of(output, judged, {}, options).found);
+  const int all = asked;
+  EXPECT_GT(all, 3 * 81 * 8 + 2 * 20 * 19 * 4);
+  for (const int check : {1, all / 4, all / 2, all - 1}) {
+    asked = 0, last = check;
+    EXPECT_THROW(slips_of(output, judged, {}, options), Stopped) << check;
+    EXPECT_EQ(asked, check);
+  }
+  asked = last = 0;
+  error_has_sign(output, judged, options);
+  EXPECT_EQ(asked, 8);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, JudgeFits, ::testing::Values(bf16, fp16),
                          [](const auto& format) { return name(format.param); });
 
