@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -272,7 +273,8 @@ class CountedPoints {
 struct Answered {
   Sweep sweep;
   std::vector<SweepAnswer> answers;
-  std::string note;  ///< for the report: points from the cache, and failures to keep them
+  std::string note;       ///< for the report: points from the cache, and failures to keep them
+  std::string missing{};  ///< sentence on parts that --merge lacks; "" if it has all
 };
 
 /// Number of the points of --shard.
@@ -351,16 +353,42 @@ std::vector<std::uint64_t> bits_of(const SweepAnswer& answer) {
   return bits;
 }
 
+/// Sentence on points without a part, and the least K/N of --shard that computes them; "" without any. `part_of` numbers the
+/// part of each point from 1 on; 0: it is in none.
+std::string missing_shards(std::span<const std::size_t> part_of) {
+  constexpr std::size_t most_named = 8;
+  const auto found = part_of.size() - static_cast<std::size_t>(std::ranges::count(part_of, 0U));
+  if (found == part_of.size()) return "";
+  std::size_t shards = 1;
+  while (!std::ranges::equal(part_of.subspan(shards), part_of.first(part_of.size() - shards))) ++shards;
+  std::vector<std::string> named;
+  for (std::size_t k = 0; k < shards; ++k)
+    if (part_of[k] == 0) named.push_back(fmt::format("{}/{}", k + 1, shards));
+  const bool one = named.size() == 1;
+  if (named.size() > most_named) {
+    const std::size_t more = named.size() - most_named;
+    named.resize(most_named);
+    named.push_back(std::to_string(more) + " more");
+  }
+  return fmt::format("the parts hold {} of {} of the sweep: --shard {} {} missing", found,
+                     counted(std::ssize(part_of), "point"), listed(named, " and "), one ? "is" : "are");
+}
+
 /// The points of several directories as one sweep. Throws if two directories differ in a point.
 Answered merged(const std::vector<std::string>& directories) {
   Answered all{read_sweep(directories[0]), {}, ""};
-  for (const std::string& directory : directories) {
+  std::vector<std::size_t> part_of(point_count(all.sweep));
+  for (std::size_t part = 0; part < directories.size(); ++part) {
+    const std::string& directory = directories[part];
     if (sweep_json(read_sweep(directory)) != sweep_json(all.sweep))
       throw std::runtime_error(directory + " holds another sweep than " + directories[0]);
     const std::string path = (fs::path(directory) / points_file).string();
-    std::ranges::move(named_in_errors(path, [&] { return parse_points_csv(all.sweep, read_file(path, largest_points_file)); }),
-                      std::back_inserter(all.answers));
+    std::vector<SweepAnswer> answers =
+        named_in_errors(path, [&] { return parse_points_csv(all.sweep, read_file(path, largest_points_file)); });
+    for (const SweepAnswer& a : answers) part_of[a.index] = part + 1;
+    std::ranges::move(answers, std::back_inserter(all.answers));
   }
+  all.missing = missing_shards(part_of);
   std::ranges::stable_sort(all.answers, {}, &SweepAnswer::index);
   const auto differs = std::ranges::adjacent_find(
       all.answers, [](const SweepAnswer& x, const SweepAnswer& y) { return x.index == y.index && bits_of(x) != bits_of(y); });
@@ -411,14 +439,14 @@ std::string failure_of(const std::vector<SweepAnswer>& answers) {
                      counted(answers.size(), "point"), first->error);
 }
 
-/// Says on stderr that the tables of files hold a part of the sweep's points: only the printed one has the note.
+/// Says on stderr that the tables of files hold a shard of the sweep's points: only the printed one has the note.
 void tell_part(const SweepArguments& x, const Answered& answered, const Streams& streams) {
   const std::size_t found = answered.answers.size(), all = point_count(answered.sweep);
-  if (found < all && !(x.csv + x.json + x.markdown + x.latex).empty())
+  if (found < all && answered.missing.empty() && !(x.csv + x.json + x.markdown + x.latex).empty())
     tell({fmt::format("the tables hold {} of {} of the sweep", found, counted(all, "point"))}, streams);
 }
 
-/// Writes the outputs, but no figure if a point failed. Throws after that if one failed or there is no picture.
+/// Writes the outputs, but no figure if a point is missing or failed. Throws after that for these, and if there is no picture.
 void write(const SweepArguments& x, const Answered& answered, const Streams& streams) {
   const Sweep& sweep = answered.sweep;
   const std::vector<SweepRow> table = rows(sweep, sweep.measure, answered.answers);
@@ -429,7 +457,7 @@ void write(const SweepArguments& x, const Answered& answered, const Streams& str
     files.add((fs::path(x.out) / sweep_file).string(), json_text(sweep_json(sweep)));
     files.add((fs::path(x.out) / points_file).string(), points_csv(sweep, answered.answers));
   }
-  std::string wrong = failure_of(answered.answers);
+  std::string wrong = answered.missing.empty() ? failure_of(answered.answers) : answered.missing;
   if (wrong.empty() && !x.figure.empty()) wrong = stage_figure(files, x, answered);
   write_outputs(
       files,
@@ -467,7 +495,6 @@ Answered merged(const SweepArguments& x) {
                                   " beside --merge: the sweep is the directories', expected outputs and --measure alone");
   Answered all = merged(x.merge);
   check_heat_map(x, all.sweep);
-  check_whole_figure(x, all.sweep, all.answers.size());
   if (x.measure) all.sweep.measure = parse_measure(*x.measure);
   if (is_of_backward(all.sweep.measure) && !has_backward(all.sweep))
     refuse("--measure", all.sweep.measure.name, "one of the output: the merged sweep has no backward pass");

@@ -144,7 +144,7 @@ TEST(SweepCommand, ShardsMergeToTheWhole) {
   expect_refused(with(merge, {"--n", "64"}), 2, "options of an experiment beside --merge");
 }
 
-TEST(SweepCommand, AFigureNeedsAllPointsAndTablesOfAPartSaySo) {
+TEST(SweepCommand, AFigureNeedsAllPoints) {
   const TemporaryDirectory scratch;
   const std::string part = scratch / "part", figure = scratch / "f.svg";
   const std::vector<std::string> shard = with(small_command, words("--no-cache --shard 1/2"));
@@ -152,11 +152,34 @@ TEST(SweepCommand, AFigureNeedsAllPointsAndTablesOfAPartSaySo) {
   expect_refused(with(shard, {"--figure", figure, "--out", part}), 2, refused);
   EXPECT_FALSE(std::filesystem::exists(part));
   EXPECT_THAT(attoscope(with(shard, {"--out", part})).err, IsEmpty());
-  expect_refused({"sweep", "--merge", part, "--figure", figure, "--csv", scratch / "t.csv"}, 2, refused);
-  EXPECT_FALSE(std::filesystem::exists(scratch / "t.csv"));
-  const Outcome merged = attoscope({"sweep", "--merge", part, "--csv", "-"});
-  EXPECT_EQ(merged.code, 0);
-  EXPECT_EQ(merged.err, "attoscope: the tables hold 3 of 6 points of the sweep\n");
+}
+
+/// What there is of a merged sweep is written, without a figure, and the missing parts are named as by --shard.
+TEST(SweepCommand, MissingPartsAreNamedAfterTheOthersAreWritten) {
+  const OwnCache own;
+  const TemporaryDirectory scratch;
+  std::vector<std::string> parts;
+  for (const char* const shard : {"1/4", "2/4", "3/4", "4/4"}) {
+    parts.push_back(scratch / (std::string("part") + shard[0]));
+    succeed(with(small_command, {"--shard", shard, "--out", parts.back()}));
+  }
+  const auto expect_missing = [&](const std::vector<std::string>& found, const std::string& sentence) {
+    const std::vector<std::string> merge = with({"sweep", "--merge"}, found);
+    const Outcome drawn =
+        attoscope(with(merge, {"--csv", scratch / "t.csv", "--figure", scratch / "f.svg", "--out", scratch / "all"}));
+    EXPECT_EQ(drawn.code, 1);
+    EXPECT_EQ(drawn.err, "attoscope: " + sentence + "\n");
+    EXPECT_FALSE(std::filesystem::exists(scratch / "f.csv"));
+    EXPECT_EQ(bytes_of_file(scratch / "t.csv"), attoscope(with(merge, {"--csv", "-"})).out);
+    EXPECT_THAT(attoscope({"sweep", "--merge", scratch / "all"}).err, StartsWith("attoscope: the parts hold"));
+    EXPECT_FALSE(json_of(merge, 1).at("rows").empty());
+  };
+  expect_missing({parts[0], parts[2], parts[3]}, "the parts hold 4 of 6 points of the sweep: --shard 2/4 is missing");
+  expect_missing({parts[3], parts[1]}, "the parts hold 3 of 6 points of the sweep: --shard 1/4 and 3/4 are missing");
+  expect_missing({parts[2]}, "the parts hold 1 of 6 points of the sweep: --shard 1/4, 2/4 and 4/4 are missing");
+  const std::string first = scratch / "first";
+  succeed(with(words("sweep --n 16 --d 4 --vary block_k=1:12:1 --shard 1/12 --out"), {first}));
+  EXPECT_THAT(attoscope({"sweep", "--merge", first}).err, HasSubstr("8/12, 9/12 and 3 more are missing"));
 }
 
 TEST(SweepCommand, EqualPointsThatHoldANaNMerge) {
@@ -316,7 +339,9 @@ TEST(SweepCommand, ReadsASweepOverThousandsOfHeads) {
   }
   const std::string file = scratch.write("sweep.json", json_text(sweep_json(sweep)));
   scratch.write("points.csv", points_csv(sweep, {}));
-  EXPECT_THAT(output_of({"sweep", "--merge", scratch / ""}), HasSubstr("0 of 6000 points"));
+  const Outcome none = attoscope({"sweep", "--merge", scratch / ""});
+  EXPECT_THAT(none.out, HasSubstr("0 of 6000 points"));
+  EXPECT_THAT(none.err, HasSubstr("--shard 1/1 is missing"));
   std::vector<std::string> remarks;
   EXPECT_EQ(parsed_bundle(file, [&](const std::string& text) { return parse_sweep(text, remarks); }).heads.size(), 6000U);
 }
