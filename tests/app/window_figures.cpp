@@ -355,6 +355,25 @@ TEST(PlotData, OfALoadedOutputTheRowsAreJudged) {
   if (has_gnuplot()) drawn_twice(scratch, s, "kernel_rows");
 }
 
+/// A row of the picture of all tensors has its tensor's name, in the data too.
+TEST(PlotData, OfATrainingTheTensorsHaveTheirNames) {
+  const TemporaryDirectory scratch;
+  scratch.write("text.txt", made_text(3000));
+  Session s = plotted();
+  s.train = tiny_training(scratch / "text.txt");
+  const TrainRecord record = trained(s.train).record;
+  const std::vector<ParameterTensor>& tensors = record.parameters.tensors;
+  const Figure f = plot(Plot::train_weights, s);
+  ASSERT_EQ(f.panels.at(0).y.categories.size(), tensors.size());
+  const std::string csv = figure_csv(f);
+  const std::vector<PairPoint>& points = record.pairs[0].points;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_EQ(f.panels[0].y.categories[i], tensors[i].name);
+    const auto before_last = static_cast<float>(std::prev(points.end(), 2)->deviations[i + 1].max_abs);
+    EXPECT_THAT(csv, HasSubstr("," + tensors[i].name + ",,," + shortest(static_cast<double>(before_last)) + "\n"));
+  }
+}
+
 /// The matrix of a tensor is |a - b| of the final weights.
 TEST(PlotData, OfATrainingTheMatrixIsThatOfItsLastWeights) {
   const TemporaryDirectory scratch;

@@ -410,13 +410,17 @@ FigurePanel weights_panel(const TrainRecord& r, const TrainLook& look) {
   WeightCells cells = weight_cells(pair->points, look.tensor, {0, last}, r.plan.measure_every);
   if (cells.values.empty()) return {};
   const ParameterTensor* const tensor = tensor_of(r, look);
-  return panel_of("training step", tensor != nullptr ? "row of " + tensor->name : "tensor",
-                  {.width = cells.columns,
-                   .height = cells.rows,
-                   .values = std::move(cells.values),
-                   .x1 = last,
-                   .y1 = static_cast<double>(tensor != nullptr ? tensor->rows : cells.rows),
-                   .label = "max |ΔW|, " + pair->pair.name});
+  FigurePanel p = panel_of("training step", tensor != nullptr ? "row of " + tensor->name : "",
+                           {.width = cells.columns,
+                            .height = cells.rows,
+                            .values = std::move(cells.values),
+                            .x1 = last,
+                            .y0 = tensor != nullptr ? 0 : -0.5,
+                            .y1 = tensor != nullptr ? tensor->rows : cells.rows - 0.5,
+                            .label = "max |ΔW|, " + pair->pair.name});
+  if (tensor == nullptr)
+    for (const ParameterTensor& t : r.parameters.tensors) p.y.categories.push_back(t.name);
+  return p;
 }
 
 }  // namespace attoscope::ui
