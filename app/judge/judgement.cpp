@@ -179,6 +179,8 @@ class NameSearch {
   Head of(std::size_t i, const Options& options) const {
     const int head = call_.table[i].head;
     Head x{judged_output(call_.claim, files_, question_, head), files_.layer_of(head).heads, {}};
+    for (const JudgedRow& row : call_.table)
+      if (row.found.P) x.output.claim.P = row.found.P;
     x.judged = i == call_.worst ? call_.detail : judge(x.output, options);
     return x;
   }

@@ -100,19 +100,24 @@ class NumberFits {
   };
   std::optional<Fitted> fitted(double x, double largest_step, const SetNumber& set, bool has_factor = false) const {
     Fitted f{.x = x};
-    std::vector<double> out(at(columns_)), further = out;
+    std::vector<double> out(at(columns_)), nearer = out, further = out;
     for (int step = 0; step < most_steps; ++step) {
       SoftmaxVariant here = right_, there = right_;
+      there.rounds.P.reset();  // rounded P has no slope
       const double change = std::max(std::abs(f.x), 1e-3) * 0x1p-16;
       set(here, f.x);
       set(there, f.x + change);
+      std::optional<SoftmaxVariant> smooth;
+      if (right_.rounds.P) set(smooth.emplace(there), f.x);
       double along = 0, square = 0, of_factor = 0, of_out = 0, both = 0, rest = 0;
       for (const int row : rows_) {
         wrong_.check();
         attend(*wrong_.head(), here, row, out.data());
         attend(*wrong_.head(), there, row, further.data());
+        nearer = out;
+        if (smooth) attend(*wrong_.head(), *smooth, row, nearer.data());
         for (int c = 0; c < columns_; ++c) {
-          const double slope = f.factor * (further[at(c)] - out[at(c)]) / change,
+          const double slope = f.factor * (further[at(c)] - nearer[at(c)]) / change,
                        error = wrong_.output(row)[c] - f.factor * out[at(c)];
           if (!std::isfinite(error) || !std::isfinite(slope)) continue;
           along += error * slope;

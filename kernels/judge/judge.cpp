@@ -191,6 +191,7 @@ class Judge {
       sum_up(fitted, all, tolerance_);
       if (group > 0 && fitted.ratio >= h.ratio) continue;
       fitted.as = other.text;
+      fitted.P = other.P;
       fitted.max_abs = h.max_abs;
       fitted.rms = h.rms;
       h = std::move(fitted);
@@ -307,15 +308,13 @@ std::optional<Slip> fitted_to_seen(const JudgedOutput& output, const Judged& jud
   return on_threads(options.threads, [&] { return fitted_slip(seen, judged, result, heads, options, fit); });
 }
 
-/// The judgement against a kernel that rounds q.k to D; none if D is neither bf16 nor fp16, or a q.k overflows to
-/// infinity.
-std::optional<Judged> with_rounded_products(const JudgedOutput& output, Judged judged, const Options& options) {
-  const Format& d = output.claim.format;
+/// The judgement against a kernel that rounds so; none if inputs are not finite, or a q.k overflows to infinity.
+std::optional<Judged> judged_as(const KernelRounding& rounds, const JudgedOutput& output, Judged judged,
+                                const Options& options) {
   Tolerance& t = judged.tolerance;
-  if ((d != bf16 && d != fp16) || !t.inputs_finite) return {};
-  judged.products = d;
-  SoftmaxVariant right = right_softmax(output.problem);
-  right.products = d;
+  if (!t.inputs_finite) return {};
+  judged.rounds = rounds;
+  const SoftmaxVariant right = right_softmax(output.problem, rounds);
   const VariantHead head = variant_head(used_inputs(output));
   const auto columns = at(t.golden.cols);
   const StopToken stop(options);
@@ -388,16 +387,37 @@ std::optional<JudgedOutput> output_of(const JudgedOutput& output, KnownName::Rou
   JudgedOutput other = output;
   other.claim.format = *output.claim.of_P;
   other.claim.of_P.reset();
+  other.claim.P.reset();
   return other;
 }
 
 /// True if the search found another mistake than a coarser format.
 bool names_mistake(const SlipSearch& x) { return x.found && x.found->kind != Slip::Kind::format; }
 
-/// Searches among kernels that round scaled inputs to D, then among those that round their scores or q.k; `search` if no name
-/// is found.
+/// Fits mistakes of a kernel that rounds so; sets `search` and `known` and returns true if one is found.
+bool fit_mistake(KernelRounding rounds, const JudgedOutput& output, const Judged& judged, const OtherHeads& heads,
+                 const Options& options, SlipSearch& search, KnownName& known) {
+  constexpr double fitted_error = 0x1p-14;  // of a fitted number: P near the middle of two numbers may be either
+  if (rounds.P) rounds.P->product_error = std::max(rounds.P->product_error, fitted_error);
+  const std::optional<Judged> rounded = judged_as(rounds, output, judged, options);
+  if (!rounded) return false;
+  const char* const policy = rounds.products ? "base_eager" : known.policy;
+  int fit = -1;
+  std::optional<Slip> fitted =
+      fitted_to_seen(output, *rounded, compute(experiment_of(output, policy), options), heads, options, fit);
+  if (!fitted) return false;
+  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output, options)});
+  known = {.text = fitted->text, .fit = fit, .policy = policy, .kernel = rounds};
+  search.found = std::move(fitted);
+  return true;
+}
+
+/// Searches among kernels that round P as the call's right heads do, that round scaled inputs to D or P to V's format of eight
+/// bits, then among those that round their scores or q.k; `search` if no name is found.
 SlipSearch search_of_others(const JudgedOutput& output, const Judged& judged, SlipSearch search, const OtherHeads& heads,
                             const Options& options, KnownName& known) {
+  if (output.claim.P && fit_mistake({.products = {}, .P = output.claim.P}, output, judged, heads, options, search, known))
+    return search;
   for (const auto rounds : {KnownName::Rounds::inputs, KnownName::Rounds::P_to_eight_bits}) {
     const std::optional<JudgedOutput> rounded = output_of(output, rounds);
     if (!rounded) continue;
@@ -412,20 +432,13 @@ SlipSearch search_of_others(const JudgedOutput& output, const Judged& judged, Sl
   }
   if (output.claim.declared) return search;
   constexpr const char* eager = "base_eager";
-  const Result result = compute(experiment_of(output, eager), options);
-  SlipSearch other = find_slips(result, heads, options);
+  SlipSearch other = find_slips(compute(experiment_of(output, eager), options), heads, options);
   if (names_mistake(other)) {
     known = {.text = other.found->text, .policy = eager};
     return other;
   }
-  const std::optional<Judged> rounded = with_rounded_products(output, judged, options);
-  int fit = -1;
-  std::optional<Slip> fitted;
-  if (rounded) fitted = fitted_to_seen(output, *rounded, result, heads, options, fit);
-  if (!fitted) return search;
-  if (fitted->output) search.ranked.insert(search.ranked.begin(), {*fitted, left_by(output, judged, fitted->output, options)});
-  known = {.text = fitted->text, .fit = fit, .policy = eager, .rounds_products = true};
-  search.found = std::move(fitted);
+  const Format& d = output.claim.format;
+  if (d == bf16 || d == fp16) fit_mistake({.products = d, .P = {}}, output, judged, heads, options, search, known);
   return search;
 }
 
@@ -493,11 +506,11 @@ std::optional<Slip> confirmed_slip(const JudgedOutput& output, const Judged& jud
   }
   if (std::optional<Slip> own = nonfinite_slip(with_seen_inputs(output), judged, options)) return own;
   const Result result = compute(experiment_of(output, known.policy), options);
-  const std::optional<Judged> with_products =
-      known.rounds_products ? with_rounded_products(output, judged, options) : std::nullopt;
+  const bool rounds = known.kernel.products || known.kernel.P;
+  const std::optional<Judged> other = rounds ? judged_as(known.kernel, output, judged, options) : std::nullopt;
   int fit = known.fit;
   std::optional<Slip> slip = fit < 0 ? find_slips(result, heads, options, known.text).found
-                                     : fitted_to_seen(output, with_products.value_or(judged), result, heads, options, fit);
+                                     : fitted_to_seen(output, other.value_or(judged), result, heads, options, fit);
   if (slip && !alike(slip->text, known.text)) slip.reset();
   return slip;
 }

@@ -24,9 +24,10 @@ struct JudgedOutput {
 /// The judgement on one head.
 struct HeadJudgement {
   bool rounded = false;
-  std::string incomparable;  ///< half a sentence: reason why it cannot be judged; "" if it can
-  std::string as;            ///< the unusual rounding that explains it: "its scores are rounded to bf16"; "" if not needed
-  bool undeclared = false;   ///< it rounds as kernels with an fp32 softmax do, though another rounding is declared
+  std::string incomparable;     ///< half a sentence: reason why it cannot be judged; "" if it can
+  std::string as;               ///< the unusual rounding that explains it: "its scores are rounded to bf16"; "" if not needed
+  std::optional<RoundedP> P{};  ///< its P, if that explains it
+  bool undeclared = false;      ///< it rounds as kernels with an fp32 softmax do, though another rounding is declared
   /// Largest error over its tolerance, infinite for NaN; if no element exceeds its tolerance, the ratio of a row or of the
   /// whole, if larger.
   double ratio = 0;
@@ -51,8 +52,7 @@ struct Judged {
   /// Error over tolerance of each element, from the unusual rounding if one explains the output, n x d_v; infinite for NaN.
   /// Null if the output cannot be judged.
   std::shared_ptr<const Matrix> shares{};
-  /// Format to which the kernel compared with rounds q.k before it scales them; none: it does not.
-  std::optional<Format> products{};
+  KernelRounding rounds{};  ///< of the kernel compared with
 };
 
 /// Throws std::invalid_argument for a problem that is not valid, Stopped when cancelled.
@@ -81,7 +81,7 @@ struct KnownName {
   const char* policy = "base_hw";
   /// Found for a kernel that rounds scaled Q, K and V to D, or P to the format of eight bits of V.
   enum class Rounds : std::uint8_t { as_claimed, inputs, P_to_eight_bits } rounds = Rounds::as_claimed;
-  bool rounds_products = false;  ///< found for a kernel that rounds q.k to D
+  KernelRounding kernel{};  ///< found for a kernel that rounds so
 };
 /// Same; sets `known` to how the name was found, with an empty text if none was.
 SlipSearch slips_of(const JudgedOutput& output, const Judged& judged, const OtherHeads& heads, const Options& options,

@@ -27,7 +27,7 @@ void add_errors(LseRows& rows, const Problem& problem, const Tensors& inputs, co
 LseRows rows_of_products(const Problem& problem, const std::shared_ptr<const Tensors>& inputs, const Format& format,
                          const StopSign& stop) {
   SoftmaxVariant variant = right_softmax(problem);
-  variant.products = format;
+  variant.rounds.products = format;
   const VariantHead head = variant_head(inputs);
   std::vector<RowSum> sums(at(problem.n));
   parallel_for(0, problem.n, [&](int i) {

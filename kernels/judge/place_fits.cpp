@@ -155,7 +155,7 @@ NamedSlip place_fit(const WrongOutput& wrong) {
 }
 
 NamedSlip suspect_fit(const WrongOutput& wrong) {
-  for (const Suspect& suspect : arithmetic_suspects(wrong.result(), wrong.others(), wrong.right().products)) {
+  for (const Suspect& suspect : arithmetic_suspects(wrong.result(), wrong.others(), wrong.right().rounds)) {
     wrong.check();
     if (suspect.kind == Kind::format) continue;
     const RoundedRow expected = rows_or_infinity(suspect.begin(), wrong.golden().cols);

@@ -6,7 +6,6 @@
 
 #include "kernels/experiment/text.h"
 #include "kernels/judge/wrong_output.h"
-#include "kernels/slips/rounded_loop.h"
 
 namespace attoscope {
 namespace {
@@ -25,7 +24,44 @@ std::string tile_text(int tile, int n_k) {
   return tile >= n_k ? "" : tile == 1 ? " (after every key)" : " (tiles of " + std::to_string(tile) + " keys)";
 }
 
+/// An online loop over tiles and its rounding formats; none: not rounded.
+struct RoundedLoop {
+  int tile = 64;
+  std::optional<Format> S{}, P{}, l{}, O{}, alpha{};
+  bool l_of_rounded_P = false;
+  double largest_P = infinity;
+};
+
 double rounded(const std::optional<Format>& f, double x) { return f ? round(*f, x) : x; }
+
+RoundedRow rows_of(const WrongOutput& wrong, const RoundedLoop& loop) {
+  return [head = wrong.head(), right = wrong.right(), loop](int row, double* out, double*) {
+    const int columns = head->shape.d_v;
+    const Keys keys = right.keys(row);
+    std::fill_n(out, columns, keys.empty() ? std::nan("") : 0.0);
+    if (keys.empty()) return;
+    std::vector<double> s = scores(*head, right, row);
+    for (double& x : s) x = rounded(loop.S, x);
+    double m = -infinity, l = 0;
+    for (int first = keys.first / loop.tile * loop.tile; first < keys.end; first += loop.tile) {
+      const int begin = std::max(first, keys.first), end = std::min(keys.end, first + loop.tile);
+      const double before = m;
+      for (int j = begin; j < end; ++j) m = std::max(m, s[at(j)]);
+      const double alpha = before == -infinity ? 0 : rounded(loop.alpha, std::exp(before - m));
+      l *= alpha;
+      for (int c = 0; c < columns; ++c) out[c] *= alpha;
+      for (int j = begin; j < end; ++j) {
+        const double e = std::exp(s[at(j)] - m), P = std::min(loop.largest_P, rounded(loop.P, e));
+        l += loop.l_of_rounded_P ? P : e;
+        for (int c = 0; c < columns; ++c) out[c] += P * head->v[at(j) * at(columns) + at(c)];
+      }
+      l = rounded(loop.l, l);
+      for (int c = 0; c < columns; ++c) out[c] = rounded(loop.O, out[c]);
+    }
+    l += sink_weight(right, m);
+    for (int c = 0; c < columns; ++c) out[c] /= l;
+  };
+}
 
 /// Softmax of whole rows whose weights are rounded before the product with V; with `eager`, scores and weights are rounded to
 /// it first.
@@ -50,7 +86,7 @@ RoundedRow rows_of_softmax(const WrongOutput& wrong, const Format& weight, const
 NamedSlip other_formats(const WrongOutput& wrong) {
   const int n_k = wrong.head()->shape.n_k;
   const auto named = [&](const std::string& text, const RoundedLoop& loop) {
-    return wrong.named(Kind::rounding, text + tile_text(loop.tile, n_k), rows_of(wrong.head(), wrong.right(), loop));
+    return wrong.named(Kind::rounding, text + tile_text(loop.tile, n_k), rows_of(wrong, loop));
   };
   for (const Format& f : {bf16, fp16, e5m2, e4m3}) {
     const std::string to = " rounded to " + name(f);
@@ -127,7 +163,7 @@ NamedSlip saturated_P(const WrongOutput& wrong) {
     if (NamedSlip slip = wrong.named(
             Kind::rounding,
             "P saturates in P.V, not in l, at " + four_digits(best) + " of its largest value" + tile_text(tile, n_k),
-            rows_of(wrong.head(), wrong.right(), loop)))
+            rows_of(wrong, loop)))
       return slip;
   }
   return {};

@@ -36,8 +36,7 @@ RoundedRow rows_seen(const WrongOutput& wrong, const StoredKeys& stored, const R
   Tensors seen = with_tokens(wrong, stored, rows.keys, rows.values.empty() ? rows.keys : rows.values);
   if (rows.q) seen.q = *rows.q;
   MistakenKernel kernel = wrong.kernel_of(std::move(seen));
-  kernel.softmax = right_softmax(problem);
-  kernel.softmax.products = wrong.right().products;
+  kernel.softmax = right_softmax(problem, wrong.right().rounds);
   kernel.softmax.diagonal += rows.shift;
   kernel.softmax.keys = [of_query = kernel.softmax.keys, shift = rows.shift](int row) { return of_query(row + shift); };
   return wrong.rows_of(std::move(kernel));

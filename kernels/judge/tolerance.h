@@ -13,6 +13,7 @@
 #include "kernels/compute.h"
 #include "kernels/experiment/experiment.h"
 #include "kernels/experiment/matrix.h"
+#include "kernels/slips/softmax_variant.h"
 
 namespace attoscope {
 
@@ -31,7 +32,8 @@ struct KernelClaim {
   std::shared_ptr<const std::vector<double>> scale{};  ///< scales of its elements, n x d; null: none
   std::optional<Format>
       of_P{};  ///< format of eight bits that V is stored in, to which P may be rounded instead of D; none: no such format
-  bool scaled_inputs = false;  ///< Q, K or V has a scale: their numbers are of no format, and are used as they are
+  std::optional<RoundedP> P{};  ///< P of the call's right heads, if it is rounded to `of_P`
+  bool scaled_inputs = false;   ///< Q, K or V has a scale: their numbers are of no format, and are used as they are
 };
 
 /// True if no number of Q, K and V is NaN or infinite.

@@ -12,14 +12,14 @@ constexpr double least_drop = 1.5;  ///< least reduction of the error's root mea
 
 /// Weights of a row in O and in l; hidden keys have 0.
 struct Weights {
-  std::vector<double> s, of_O, of_l;
+  std::vector<double> s, of_O, of_l, steps;  ///< steps: of `round_P`
   double sink = 0;
   bool any = false;
 };
 
 Weights weights_of(const MistakenKernel& kernel, int row) {
   const int n_k = kernel.head->shape.n_k;
-  Weights w{.s = scores_of_all(*kernel.head, kernel.softmax, row), .of_O = {}, .of_l = {}};
+  Weights w{.s = scores_of_all(*kernel.head, kernel.softmax, row), .of_O = {}, .of_l = {}, .steps = {}};
   const Keys visible = kernel.softmax.keys(row);
   double m = -infinity;
   for (int j = 0; j < n_k; ++j) {
@@ -37,6 +37,8 @@ Weights weights_of(const MistakenKernel& kernel, int row) {
   }
   w.sink = sink_weight(kernel.softmax, m);
   if (kernel.weights) kernel.weights(row, w.s, w.of_O, w.of_l);
+  if (kernel.softmax.rounds.P)
+    round_P(*kernel.softmax.rounds.P, *kernel.head, kernel.softmax.scale, row, {0, n_k}, w.s, w.of_O, &w.steps);
   return w;
 }
 
@@ -110,7 +112,7 @@ std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
 WrongOutput::WrongOutput(const JudgedOutput& output, const Judged& judged, const Result& result, const OtherHeads& heads,
                          const Options& options)
     : output_(output), judged_(judged), result_(result), heads_(heads), options_(&options) {
-  right_.products = judged.products;
+  right_.rounds = judged.rounds;
   for (int i = 0; i < golden().rows; ++i)
     if (judged.head.row_ratio[at(i)] > 1) wrong_.push_back(i);
 }
@@ -175,9 +177,11 @@ RoundedRow WrongOutput::rows_of(MistakenKernel kernel) const {
       }
     }
     if (!slack) return;
+    const KernelRounding& rounds = kernel.softmax.rounds;
+    if (rounds.P) add_slack_of_P(*kernel.head, *rounds.P, w.steps, l, {0, kernel.head->shape.n_k}, out, slack);
     for (int c = 0; c < columns; ++c) {
       const double weight = std::sqrt(square[at(c)]);
-      slack[c] = more_tolerated(row, c, weight) + judged_.tolerance.factor[at(row)] * kernel.slack * weight;
+      slack[c] += more_tolerated(row, c, weight) + judged_.tolerance.factor[at(row)] * kernel.slack * weight;
     }
   };
 }

@@ -2,7 +2,6 @@
 #include <numbers>
 
 #include "kernels/experiment/text.h"
-#include "kernels/slips/rounded_loop.h"
 #include "kernels/slips/slips.h"
 #include "kernels/slips/softmax_variant.h"
 
@@ -36,7 +35,7 @@ constexpr KernelOfEightBits kernels_of_eight_bits[]{{e4m3, ", as in FlashAttenti
 /// Sums of products: in fp32, or of 14 bits.
 struct SumsOfEightBits {
   const char* text;
-  double product_error, sum_error;  ///< as in `RoundedLoop`
+  double product_error, sum_error;  ///< as in `RoundedP`
 };
 constexpr SumsOfEightBits sums_of_eight_bits[]{{"", 0x1p-21, 0}, {"; its sums have 14 bits, as on an H100", 0x1p-13, 0x1p-19}};
 
@@ -72,7 +71,7 @@ class Collection {
     }
     const double scale = scale_of(p_), divisor = round(format_, 1 / scale);
     v = right_;
-    v.products = v.scores = format_;
+    v.rounds.products = v.scores = format_;
     if (!is_power_of_two(scale))
       add_eager("its q.k are" + to_ + ", and again once they are scaled, as in PyTorch's eager attention", v);
     if (divisor != 0 && 1 / divisor != scale) {
@@ -82,7 +81,7 @@ class Collection {
     }
     if (is_power_of_two(scale)) return;
     v = right_;
-    v.products = format_;
+    v.rounds.products = format_;
     add_eager("its q.k are" + to_ + " before they are scaled", v);
   }
 
@@ -124,7 +123,7 @@ class Collection {
     v.undivided = format_;
     add("its O is" + to_ + " before it is divided by l", v);
     v = right_;
-    v.products = v.tile_products = format_;
+    v.rounds.products = v.tile_products = format_;
     add("its q.k and each tile's P.V are" + to_ + ", as in PyTorch's kernel for CPUs with a generic BLAS", v);
     v = right_;
     v.truncated_O = stored_;
@@ -144,23 +143,22 @@ class Collection {
 
   /// Adds the kernel with every usual tile of keys, from the first and from the last on.
   void add_tiles_of(const KernelOfEightBits& kernel, std::size_t sums) {
-    RoundedLoop loop{.P = kernel.format, .factor = kernel.factor, .lazy = kernel.lazy};
-    loop.product_error = sums_of_eight_bits[sums].product_error;
-    loop.sum_error = sums_of_eight_bits[sums].sum_error;
+    const SumsOfEightBits& by = sums_of_eight_bits[sums];
+    RoundedP P{kernel.format, kernel.factor, key_count(p_), false, kernel.lazy, by.product_error, by.sum_error};
     std::string text = "its P is rounded to " + name(kernel.format);
-    if (loop.factor != 1) text += " after a multiplication by " + shortest(loop.factor);
-    const auto add_loop = [&](const std::string& tiles) {
-      all_.push_back({text + tiles + kernel.text + sums_of_eight_bits[sums].text,
-                      [same = loop, right = right_, own = own_] { return rows_of(own(), right, same); },
-                      static_cast<int>(sums) + 1});
+    if (kernel.factor != 1) text += " after a multiplication by " + shortest(kernel.factor);
+    const auto add_P = [&](const std::string& tiles) {
+      SoftmaxVariant v = right_;
+      v.rounds.P = P;
+      add(text + tiles + kernel.text + by.text, v);
+      all_.back().P = P;
+      all_.back().group = static_cast<int>(sums) + 1;
     };
-    const int n_k = key_count(p_);
-    loop.tile = n_k;
-    add_loop("");
-    for (loop.tile = 32; loop.tile <= 256 && loop.tile < n_k; loop.tile += 32)
+    add_P("");
+    for (P.tile = 32; P.tile <= 256 && P.tile < key_count(p_); P.tile += 32)
       for (const bool is_reversed : {true, false}) {
-        loop.is_reversed = is_reversed;
-        add_loop(" in tiles of " + std::to_string(loop.tile) + " keys" + (is_reversed ? ", the last first" : ""));
+        P.is_reversed = is_reversed;
+        add_P(" in tiles of " + std::to_string(P.tile) + " keys" + (is_reversed ? ", the last first" : ""));
       }
   }
 

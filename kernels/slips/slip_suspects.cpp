@@ -7,9 +7,9 @@
 
 namespace attoscope {
 
-SuspectList::SuspectList(const Result& result, const OtherHeads& heads, const std::optional<Format>& products)
+SuspectList::SuspectList(const Result& result, const OtherHeads& heads, const KernelRounding& rounds)
     : e_(result.experiment), inputs_(result.inputs), heads_(heads) {
-  right_.products = products;
+  right_.rounds = rounds;
 }
 
 void SuspectList::add(Slip::Kind kind, std::string text, SoftmaxVariant variant, MakeHead head, std::optional<Problem> problem,
@@ -135,8 +135,8 @@ std::vector<int> likely_tiles(const Experiment& e, int length) {
   return {tiles.begin(), tiles.end()};
 }
 
-std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads, const std::optional<Format>& products) {
-  SuspectList list(result, heads, products);
+std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads, const KernelRounding& rounds) {
+  SuspectList list(result, heads, rounds);
   add_scales(list);
   add_mask_suspects(list);
   add_biases(list);

@@ -25,9 +25,8 @@ struct Suspect {
 /// `length`.
 std::vector<int> likely_tiles(const Experiment& experiment, int length);
 
-/// Slips of the arithmetic, the simplest first; includes other heads if `heads` has any. `products`: see `SuspectList`.
-std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads,
-                                         const std::optional<Format>& products = {});
+/// Slips of the arithmetic, the simplest first, in kernels that round so; includes other heads if `heads` has any.
+std::vector<Suspect> arithmetic_suspects(const Result& result, const OtherHeads& heads, const KernelRounding& rounds = {});
 
 /// Slips of the output's layout: rows or columns of the exact output in other places. Searches the exact output for the rows
 /// `rows` and the columns of `output`.
@@ -37,8 +36,7 @@ std::vector<Suspect> layout_suspects(const Result& result, const Matrix& output,
 /// Collects suspects, in the order in which they are added; holds the problem's right softmax and inputs.
 class SuspectList {
  public:
-  /// Kernels round q.k to `products`, if given, before they scale them.
-  SuspectList(const Result& result, const OtherHeads& heads, const std::optional<Format>& products);
+  SuspectList(const Result& result, const OtherHeads& heads, const KernelRounding& rounds);
 
   /// Adds a softmax variant with the problem's own head, and the problem that it solves, if there is one.
   void add(Slip::Kind kind, std::string text, SoftmaxVariant variant, std::optional<Problem> problem = {}) {
@@ -57,9 +55,7 @@ class SuspectList {
   }
   /// Adds the right softmax of another problem.
   void add_problem(Slip::Kind kind, std::string text, const Problem& p) {
-    SoftmaxVariant of_problem = right_softmax(p);
-    of_problem.products = right_.products;
-    add(kind, std::move(text), std::move(of_problem), p);
+    add(kind, std::move(text), right_softmax(p, right_.rounds), p);
   }
   /// Adds keys combined with the row value_row(key) of V, or with zeros if it is negative.
   void add_values(Slip::Kind kind, std::string text, std::function<int(int)> value_row) {

@@ -7,8 +7,9 @@
 namespace attoscope {
 namespace {
 
-constexpr double unit = 0x1p-24;  ///< relative error of fp32
-constexpr double sum_error = 8;   ///< error of q.k in fp32 or on a tensor core, in units of |q| |k|
+constexpr double unit = 0x1p-24;       ///< relative error of fp32
+constexpr double sum_error = 8;        ///< error of q.k in fp32 or on a tensor core, in units of |q| |k|
+constexpr double exp_error = 0x1p-21;  ///< relative error of exp in fp32: two units of ex2.approx, and its rounded argument
 constexpr double noise_bound =
     4 / std::numbers::sqrt3;  ///< four standard deviations of an error with uniform distribution, per its maximum
 
@@ -86,7 +87,7 @@ void to_scores(const VariantHead& head, const SoftmaxVariant& variant, int row, 
   for (int j = keys.first; j < keys.end; ++j) {
     const auto key = at(j);
     Score x{.x = s[key], .error = of_sum * head.k_length[key]};
-    x.store(variant.products);
+    x.store(variant.rounds.products);
     if (variant.softcap != 0 && variant.caps_before_scale) cap(variant, x, nullptr);
     x.times(variant.scale);
     x.store(variant.scores);
@@ -391,6 +392,40 @@ StoredSum stored_sum(const Format& format, double l, double squares) {
   return {round(format, l), (round(format, l + unsure) - round(format, l - unsure)) / l};
 }
 
+void round_P(const RoundedP& p, const VariantHead& head, double scale, int row, Keys keys, const std::vector<double>& scores,
+             std::vector<double>& weights, std::vector<double>* steps) {
+  if (steps) steps->assign(weights.size(), 0.0);
+  const auto stored = [&](double P) { return round(p.format, P * p.factor) / p.factor; };
+  const double error = p.product_error * std::abs(scale) * length_of(query_of(head, row), head.shape.d);
+  const int first_tile = keys.first / p.tile, end_tile = (keys.end - 1) / p.tile + 1;
+  double m = -infinity;
+  for (int t = first_tile; t < end_tile; ++t) {
+    const int tile = p.is_reversed ? end_tile - 1 - (t - first_tile) : t;
+    const int begin = std::max(tile * p.tile, keys.first), end = std::min(keys.end, (tile + 1) * p.tile);
+    const double top = *std::max_element(scores.begin() + begin, scores.begin() + end);
+    if (m == -infinity || top > m + p.lazy) m = std::max(m, top);
+    for (int j = begin; j < end; ++j) {
+      double& weight = weights[at(j)];
+      const double P = std::exp(scores[at(j)] - m);
+      if (!(P > 0)) continue;  // hidden, or NaN of a NaN in Q or K
+      const double unit_of_P = weight / P, off = error * head.k_length[at(j)] + exp_error;
+      weight = stored(P) * unit_of_P;
+      if (steps) (*steps)[at(j)] = (stored(P * (1 + off)) - stored(P * (1 - off))) * unit_of_P;
+    }
+  }
+}
+
+void add_slack_of_P(const VariantHead& head, const RoundedP& p, const std::vector<double>& steps, double l, Keys keys,
+                    const double* out, double* slack) {
+  const auto columns = at(head.shape.d_v);
+  std::vector<double> square(columns);
+  for (int j = keys.first; j < keys.end; ++j)
+    for (std::size_t c = 0; c < columns && steps[at(j)] != 0; ++c)
+      square[c] += std::pow(steps[at(j)] / l * head.v[at(j) * columns + c], 2);
+  for (std::size_t c = 0; c < columns; ++c)
+    slack[c] += noise_bound * std::sqrt(square[c]) + p.sum_error * (keys.end - keys.first) * std::abs(out[c]);
+}
+
 double sink_weight(const SoftmaxVariant& variant, double m) {
   if (!variant.sink) return 0;
   const double difference = *variant.sink - m;
@@ -448,10 +483,15 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   }
   if (variant.runs.count > 0) return merge_runs(head, variant, std::move(e), keys, out, slack);
   if (slack && variant.differences) follow_the_max(variant, keys, e, uncertain.steps);
-  std::vector<double> of_l = variant.stale_O != variant.stale_l ? e : std::vector<double>{};
+  std::vector<double> of_l = variant.stale_O != variant.stale_l ? e : std::vector<double>{}, steps;
+  const std::vector<double> s = variant.rounds.P ? e : std::vector<double>{};
   const double m =
       variant.differences ? to_weights_of_differences(variant, keys, e) : to_weights(variant, keys, variant.stale_O, e);
   if (!of_l.empty()) to_weights(variant, keys, variant.stale_l, of_l);
+  if (variant.rounds.P) {
+    if (of_l.empty()) of_l = e;
+    round_P(*variant.rounds.P, head, variant.scale, row, keys, s, e, slack ? &steps : nullptr);
+  }
   if (variant.truncated_P) cut(variant, keys, e, of_l);
   if (variant.repeated_from >= 0)
     for (int j = std::max(keys.first, variant.repeated_from); j < keys.end; ++j) e[at(j)] *= 2;
@@ -460,18 +500,20 @@ void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, dou
   l = store_weights(variant, keys, l, e, uncertain);
   add_values(head, variant, e, keys, variant.divides ? 1 / l : 1, out);
   if (slack) add_slack(head, uncertain, e, l, keys, out, slack);
+  if (slack && variant.rounds.P) add_slack_of_P(head, *variant.rounds.P, steps, l, keys, out, slack);
   if (slack && variant.tile_products) add_tile_slack(head, variant, e, l, keys, slack);
   end_row(head, variant, l, out, slack);
 }
 
-SoftmaxVariant right_softmax(const Problem& p) {
+SoftmaxVariant right_softmax(const Problem& p, const KernelRounding& rounds) {
   return {.scale = scale_of(p),
           .keys = [p](int row) { return visible_keys(p, row); },
           .softcap = p.softcap,
           .alibi = p.alibi,
           .diagonal = diagonal(p),
           .mask = p.input.kind == InputKind::tensors && p.input.tensors ? p.input.tensors->mask : nullptr,
-          .sink = p.sink};
+          .sink = p.sink,
+          .rounds = rounds};
 }
 
 }  // namespace attoscope

@@ -94,6 +94,23 @@ enum class StaleMax : std::uint8_t { none, old, first, late, lost };
 /// Keys per tile of PyTorch's flash kernel for CPUs (aten/src/ATen/native/cpu/FlashAttentionKernel.cpp).
 inline constexpr int key_tile_of_cpu = 512;
 
+/// P of a kernel that keeps it in a short format: exp(S - m) with the running max of its tile of keys, times a factor, rounded.
+struct RoundedP {
+  Format format = e4m3;
+  double factor = 1;
+  int tile = 128;            ///< keys
+  bool is_reversed = false;  ///< begins with the last tile
+  double lazy = 0;           ///< the max stays while a tile's max exceeds it by at most this
+  double product_error = 0;  ///< largest error of a q.k, relative to |q| |k|
+  double sum_error = 0;      ///< largest error of P.V for each key, relative to O
+};
+
+/// Steps at which a correct kernel rounds beside the usual ones.
+struct KernelRounding {
+  std::optional<Format> products{};  ///< q.k, before it is scaled
+  std::optional<RoundedP> P{};       ///< only where P is multiplied by V
+};
+
 /// Three-pass softmax. All defaults are correct, except for `scale` and `keys`, which must be set.
 struct SoftmaxVariant {
   double scale = 1;
@@ -115,8 +132,8 @@ struct SoftmaxVariant {
   StaleMax stale_max = StaleMax::none;      ///< in tiles of stale_tile keys
   int repeated_from = -1;                   ///< first key of those counted twice in l and in O; negative: none
   std::function<int(int key)> value_row{};  ///< row of V for a key, negative: zeros; none: the key's own
-  /// Formats to which these are rounded, in this order; none: not rounded.
-  std::optional<Format> products{};       ///< q.k
+  KernelRounding rounds{};
+  /// Formats to which these are rounded, in this order, after q.k; none: not rounded.
   std::optional<Format> scores{};         ///< S before soft cap and ALiBi
   std::optional<Format> capped{};         ///< S / cap, its tanh, and cap times the tanh
   std::optional<Format> biased{};         ///< ALiBi's bias, and S with it
@@ -148,6 +165,15 @@ void add_weighted_rows(const double* x, const double* factor, int rows, int colu
 /// q.k of `row` with these keys, n_k values; the others have 0.
 std::vector<double> products(const VariantHead& head, int row, Keys keys);
 
+/// Rounds the weights of P.V, exp(S - m) with the row's largest score m, as the kernel does tile by tile. `scores` are
+/// -infinity or not in `keys` for hidden keys. `steps`, if given, gets for each key the distance of the two weights of a P so
+/// near their middle that the error of its score may round it to either; 0 for all others.
+void round_P(const RoundedP& p, const VariantHead& head, double scale, int row, Keys keys, const std::vector<double>& scores,
+             std::vector<double>& weights, std::vector<double>* steps = nullptr);
+/// Adds the effect of such `steps`, and of short sums, to the slack of a row's output `out`; l is the sum of its weights.
+void add_slack_of_P(const VariantHead& head, const RoundedP& p, const std::vector<double>& steps, double l, Keys keys,
+                    const double* out, double* slack);
+
 /// exp(sink - m); 0 without a sink.
 double sink_weight(const SoftmaxVariant& variant, double m);
 
@@ -172,11 +198,11 @@ RowSum row_sum(const VariantHead& head, const SoftmaxVariant& variant, int row);
 
 /// Writes d_v values; all NaN if the row sees no key. `slack`, if given, must hold d_v zeros; adds the largest distance from
 /// these values of correct kernels with such roundings, apart from rounding P and the final O: scores so near the middle of two
-/// numbers that an fp32 sum may round them the other way (for each such key P |V - O| times the step), a stored l that near the
-/// middle, the error of tanh, and O's partial results.
+/// numbers that an fp32 sum may round them the other way (for each such key P |V - O| times the step), a P of `rounds` or a
+/// stored l that near the middle, the error of tanh, and O's partial results.
 void attend(const VariantHead& head, const SoftmaxVariant& variant, int row, double* out, double* slack = nullptr);
 
-/// The right softmax of a problem.
-SoftmaxVariant right_softmax(const Problem& problem);
+/// The right softmax of a problem, in a kernel that rounds so.
+SoftmaxVariant right_softmax(const Problem& problem, const KernelRounding& rounds = {});
 
 }  // namespace attoscope

@@ -188,14 +188,21 @@ TEST(JudgeEightBits, MistakesAreWrong) {
   }
 }
 
+/// Also mistakes smaller than the rounding of P, if other heads of the call show how the kernel rounds it.
 TEST(JudgeEightBits, MistakesHaveTheirNames) {
   const Kernel& kernel = kernels[2];
-  const Head head(96, 96, kernel.d, causal, 3);
-  const JudgedOutput output = output_of(head.problem_of(), head.output(kernel, 1, 1));
-  const Judged judged = judge(output);
-  const std::optional<Slip> slip = slips_of(output, judged).found;
-  ASSERT_TRUE(slip);
-  EXPECT_NE(slip->text.find("shifted by one key"), std::string::npos) << slip->text;
+  const Head head(testing::sanitized ? 96 : 200, 200, kernel.d, causal, 3);
+  const std::optional<RoundedP> P = judge(output_of(head.problem_of(), head.output(kernel))).head.P;
+  ASSERT_TRUE(P);
+  EXPECT_EQ(P->tile, kernel.tile);
+  for (const auto& [o, words] : {std::pair{head.output(kernel, 1, 1), "shifted by one key"},
+                                 std::pair{head.output(kernel, 1.02), "multiplied by 0.1275"}}) {
+    JudgedOutput output = output_of(head.problem_of(), o);
+    output.claim.P = P;
+    const std::optional<Slip> slip = slips_of(output, judge(output)).found;
+    ASSERT_TRUE(slip) << words;
+    EXPECT_NE(slip->text.find(words), std::string::npos) << slip->text;
+  }
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_P(JudgeFits, AMistakeBesideRoundedProducts) {
   const std::optional<Slip> slip = slips_of(output, judged, {}, {}, known).found;
   ASSERT_TRUE(slip);
   EXPECT_THAT(slip->text, HasSubstr("it hides the diagonal"));
-  EXPECT_TRUE(known.rounds_products);
+  EXPECT_TRUE(known.kernel.products);
   const std::optional<Slip> again = confirmed_slip(output, judged, {}, {}, known);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->text, slip->text);
