@@ -74,6 +74,8 @@ struct Print {
 };
 
 constexpr double letter_mm = 1.45, digit_mm = 1.6;  ///< width of a letter and of a digit at 8 points
+constexpr double line_mm = 2.8;                     ///< height of a line at 8 points
+constexpr double tick_mm = 15;                      ///< width of a panel for each tick of x
 constexpr double label_share = 0.85;                ///< of a panel's side, for the label along it
 
 /// A tick's literal text, with % doubled: in ticks it begins a number format.
@@ -203,20 +205,29 @@ std::string in_lines(std::string rest, double mm) {
   return text + literal(rest);
 }
 
-/// Ticks with names; those of x are rotated if they are too long for `mm` at 8 points.
-std::string named_ticks(const char* which, const std::vector<std::string>& names, double mm) {
+double letters_of_longest(const std::vector<std::string>& names) {
   std::size_t longest = 0;
-  std::string text = fmt::format("set {}tics (", which);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + literal_tick(names[i]) + " " + std::to_string(i);
-    longest = std::max(longest, letters_of(names[i]) + 1);
-  }
-  const bool rotates = *which == 'x' && static_cast<double>(longest * names.size()) * digit_mm > mm;
-  return text + (rotates ? ") rotate by -35 noenhanced\n" : ") norotate noenhanced\n");
+  for (const std::string& name : names) longest = std::max(longest, letters_of(name));
+  return static_cast<double>(longest);
 }
 
-/// Range of a numeric axis, as in the window; none for a heat map, which sets its own.
+/// Ticks with names along `mm` at 8 points: those of x are rotated if they are too long, and further where rotated lines would
+/// overlap; of more names than lines fit, every second, third, ... is shown.
+std::string named_ticks(const char* which, const std::vector<std::string>& names, double mm) {
+  constexpr double sine = 0.574;  // of 35 degrees
+  const double apart = mm / static_cast<double>(names.size());
+  const auto step = static_cast<std::size_t>(std::ceil(line_mm / apart));
+  std::string text = fmt::format("set {}tics (", which);
+  for (std::size_t i = 0; i < names.size(); i += step)
+    text += (i == 0 ? "" : ", ") + literal_tick(names[i]) + " " + std::to_string(i);
+  const bool rotates = *which == 'x' && (letters_of_longest(names) + 1) * digit_mm > apart;
+  const char* const turned = !rotates ? "norotate" : apart * sine < line_mm ? "rotate by -90" : "rotate by -35";
+  return text + ") " + turned + " noenhanced\n";
+}
+
+/// Range of a numeric axis, as in the window; none for a heat map, which sets its own, unless names of y narrow it.
 std::optional<ui::NumberSpan> range_of(const ui::FigurePanel& p, bool is_x) {
+  if (p.heat && is_x && p.x.categories.empty() && !p.y.categories.empty()) return ui::NumberSpan{p.heat->x0, p.heat->x1};
   if (p.heat || !(is_x ? p.x : p.y).categories.empty() || !has_points(p)) return std::nullopt;
   std::vector<const ui::Series*> all;
   for (const ui::Series& s : p.series) all.push_back(&s);
@@ -233,7 +244,7 @@ std::string axis_commands(const char* which, const ui::FigureAxis& a, const ui::
   const std::optional<ui::NumberSpan> range = range_of(p, *which == 'x');
   text += range ? fmt::format("set {}range [{}:{}]\n", which, number(range->low), number(range->high))
                 : fmt::format("set {}range [{}:{}]\n", which, a.min ? number(*a.min) : "*", a.max ? number(*a.max) : "*");
-  if (!a.categories.empty()) return text + named_ticks(which, a.categories, 0.75 * print.wide);
+  if (!a.categories.empty()) return text + named_ticks(which, a.categories, 0.75 * (*which == 'x' ? print.wide : print.high));
   const bool of_two = a.log && a.base == 2;
   const std::string format = !a.unit.empty() ? "'%.1s %c" + a.unit + "'" : of_two ? "'%.0f'" : print.latex ? "'$%h$'" : "'%h'";
   const std::string places = !range || !a.unit.empty() ? "autofreq"
@@ -403,7 +414,7 @@ std::string title_command(const Figure& f, const ui::FigurePanel& p) {
 Print print_of(const Figure& f, bool latex) {
   const double width = width_in_letters(f) / f.panels_across, aspect = f.aspect > 0 ? f.aspect : 0.7;
   return {latex,
-          std::clamp(width / 15, 2.0, 9.0),
+          std::clamp(width / tick_mm, 2.0, 9.0),
           std::clamp(width * aspect / 11, 2.0, 7.0),
           f.style.slide ? 2.0 : 1.0,
           (f.style.slide ? 2.0 : 1.0) * (latex ? 1.8 : 1),
@@ -413,7 +424,8 @@ Print print_of(const Figure& f, bool latex) {
 
 std::string panel_script(const Figure& f, std::size_t index, bool latex) {
   const ui::FigurePanel& p = f.panels[index];
-  const Print print = print_of(f, latex);
+  Print print = print_of(f, latex);
+  print.across = std::max(2.0, print.across - letters_of_longest(p.y.categories) * letter_mm / tick_mm);
   const bool own_dash = std::ranges::none_of(p.series, [](const ui::Series& s) { return s.dashed; });
   const int groups = bars_at_a_place(p.series);
   const std::vector<ui::Series> series = beside_each_other(p.series, groups);

@@ -206,6 +206,33 @@ TEST(Print, OnlyNamesOfXAreRotated) {
   EXPECT_LT(script.find(") rotate by -35"), script.find("set ytics ("));
 }
 
+TEST(Print, NamesDoNotOverlap) {
+  Figure f{.name = "f", .caption = {}, .panels = {{}}};
+  const auto names = [&](int x, int y) {
+    f.panels[0].x.categories.assign(static_cast<std::size_t>(x), "all_direct");
+    f.panels[0].y.categories.assign(static_cast<std::size_t>(y), "W_Q");
+    return gnuplot_script(f, PictureFormat::pdf, "f");
+  };
+  const std::string steep = names(17, 16);
+  EXPECT_EQ(testing::occurrences(steep, ") rotate by -90"), 1u) << "lines at 35 degrees would be 2 mm apart";
+  EXPECT_EQ(testing::occurrences(steep, gnuplot_literal("all_direct")), 17u);
+  EXPECT_EQ(testing::occurrences(steep, gnuplot_literal("W_Q")), 16u);
+  const std::string many = names(40, 32);
+  EXPECT_EQ(testing::occurrences(many, gnuplot_literal("all_direct")), 20u);
+  EXPECT_EQ(testing::occurrences(many, gnuplot_literal("W_Q") + " 30"), 1u);
+  EXPECT_EQ(testing::occurrences(many, gnuplot_literal("W_Q")), 16u);
+}
+
+TEST(Print, LongNamesOfYLeaveRoomForTheTicksOfX) {
+  Figure f{.name = "f", .caption = {}, .panels = {{}}};
+  ui::FigureHeat& heat = f.panels[0].heat.emplace();
+  heat.width = heat.height = 1;
+  heat.values = {1};
+  heat.x1 = 40;
+  f.panels[0].y.categories = {"layer 0 norm 1 gain"};
+  EXPECT_EQ(testing::occurrences(gnuplot_script(f, PictureFormat::pdf, "f"), "set xtics ('0' 0, '20' 20, '40' 40) "), 1u);
+}
+
 /// The texts of the ticks of y in a script: 'text' place, ...
 std::set<std::string> tick_texts_in(const std::string& script, std::size_t& count) {
   const std::size_t from = script.find("set ytics ("), end = script.find(')', from);
