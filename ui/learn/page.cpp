@@ -74,6 +74,7 @@ void draw_text_block(Page& page, const LessonBlock& block, const std::string& ma
   TextState& text = page.state.texts[{&block, paragraph}];
   const float width = ImGui::GetContentRegionAvail().x;
   if (text.width != width || text.scale != px(1)) {
+    if (text.scale != px(1)) text.drawn = 0;
     text.width = width;
     text.scale = px(1);
     text.problems.clear();
@@ -322,7 +323,10 @@ void draw_items(Page& page, bool is_split, float height) {
     ScreenItem& item = p.items[i];
     const float took = draw_item(page, item, left);
     if (!item.alone) item.height = is_table(item) ? std::min(took, rows_height(item)) : took;
-    if (!item.alone && !is_table(item) && took > height + 1) item.shrink = std::max(0.4f, item.shrink * height / took);
+    const float room = is_table(item) ? left : height;  // a table stays with the sentence that leads to it
+    // smaller type wraps fewer cells of a table: shrinking it in small steps leaves it as large as it can be
+    const float by = is_table(item) ? std::min(0.97f, std::sqrt(room / took)) : room / took;
+    if (!item.alone && !page.settles && took > room + 1) item.shrink = std::max(0.4f, item.shrink * by);
     left -= took;
   }
 }

@@ -188,6 +188,44 @@ CASE(lecture, every_screen_lies_in_the_window) {
   for (const auto& [width, height] : {std::pair{1024, 768}, {1920, 1080}}) walk(hand, width, height, ImGuiKey_DownArrow);
 }
 
+/// The tables on the screen.
+std::vector<const ScreenItem*> tables_on_screen(const PresentedStep& p) {
+  std::vector<const ScreenItem*> all;
+  const auto screen = static_cast<std::size_t>(p.screen);
+  const std::size_t end = screen + 1 < p.starts.size() ? p.starts[screen + 1] : p.items.size();
+  for (std::size_t i = p.starts[screen]; i < end; ++i)
+    if (p.items[i].paragraph.starts_with('|')) all.push_back(&p.items[i]);
+  return all;
+}
+
+/// At 225 % every table lies on its screen, in type no smaller than at 100 %.
+CASE(lecture, tables_at_225_percent) {
+  open_lecture(hand, "01-floats", 1280, 800);
+  const float usual = ImGui::GetStyle().FontScaleMain;
+  hand.show(&View::ui_scale, 2.25);
+  int tables = 0;
+  for (const Lesson& lesson : *hand.stage.panel_input().learn.lessons)
+    for (const LessonStep& step : lesson.steps) {
+      if (std::ranges::none_of(step.blocks, [](const LessonBlock& b) { return b.markdown.find("\n|") != std::string::npos; }))
+        continue;
+      hand.session().lesson.name = lesson.name;
+      hand.session().lesson.step = static_cast<int>(&step - lesson.steps.data());
+      hand.frames(2);
+      PresentedStep& p = learn_of(hand).presented;
+      for (p.screen = 0; p.screen < p.screens; ++p.screen) {
+        hand.frames(60);
+        for (const ScreenItem* const table : tables_on_screen(p)) {
+          ++tables;
+          hand.check(learn_of(hand).below <= 1,
+                     fmt::format("{}: {} pixels lie below the fold", place(hand), learn_of(hand).below));
+          hand.check(table->shrink * ImGui::GetStyle().FontScaleMain >= usual,
+                     fmt::format("{}: {}", place(hand), table->shrink));
+        }
+      }
+    }
+  hand.check(tables >= 10, fmt::format("{} tables were shown", tables));
+}
+
 /// The space bar changes between text and view if each has its own screen; the stepper stays at its step. If both share a
 /// screen, or a step has no view, it goes one step on.
 CASE(lecture, space_changes_between_text_and_view) {
