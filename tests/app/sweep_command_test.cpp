@@ -154,7 +154,7 @@ TEST(SweepCommand, AFigureNeedsAllPoints) {
   EXPECT_THAT(attoscope(with(shard, {"--out", part})).err, IsEmpty());
 }
 
-/// What there is of a merged sweep is written, without a figure, and the missing parts are named as by --shard.
+/// The points of a merged sweep are written, without a figure, and the missing parts are named as by --shard.
 TEST(SweepCommand, MissingPartsAreNamedAfterTheOthersAreWritten) {
   const OwnCache own;
   const TemporaryDirectory scratch;
