@@ -175,7 +175,7 @@ TEST(JudgeEightBits, DecodingOverManyKeys) {
 TEST(JudgeEightBits, MistakesAreWrong) {
   for (Kernel kernel : kernels) {
     if (testing::sanitized && kernel.h100) continue;
-    const int n = testing::sanitized ? 96 : 256;
+    const int n = testing::sanitized ? kernel.tile + 32 : 256;
     const Head head(n, n, kernel.d, causal, 3);
     const auto expect_wrong = [&](const char* text, const Values& o) {
       const HeadJudgement found = judge(output_of(head.problem_of(), o)).head;
