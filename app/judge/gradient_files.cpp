@@ -131,6 +131,10 @@ JudgedGradients GradientFiles::group(int group, const std::function<Problem(int 
     g.lse.push_back(lse_ ? lse_->of(head) : std::vector<double>{});
   }
   g.problem = g.own.front();
+  g.place = group % groups_of_sequence();
+  for (int place = 0; place < groups_of_sequence(); ++place)
+    if (const int other = group - g.place + place; other != group)
+      g.others.push_back({place, [=, this] { return this->group(other, problem_of, claim); }});
   const int own = first - layer.first;
   g.dq = given(dq_, group, own, heads_, claim.format);
   g.dk = given(dk_, group, own / heads_, 1, claim.format);

@@ -29,7 +29,8 @@ class GradientFiles {
   bool has_heads_of_q() const { return has_heads_of_q_; }
   /// The first head of Q of a group; the others follow.
   int first_head(int group) const { return group * heads_; }
-  /// The gradients of a group, without dSink. `problem_of` gives a head's mask, scores and sink; `claim` D and the format of O.
+  /// The gradients of a group, without dSink. `problem_of` gives a head's mask, scores and sink, as long as the result is
+  /// used; `claim` D and the format of O.
   JudgedGradients group(int group, const std::function<Problem(int head)>& problem_of, const KernelClaim& claim) const;
   /// dSink of a group's heads, summed over batches and sequences; empty: it was not given.
   std::vector<double> dsink_of(int group) const;

@@ -133,7 +133,7 @@ GradientGroup::GradientGroup(const JudgedGradients& given, const GradientFamily:
 }
 
 void GradientGroup::round_like(const GradientFamily::Form& form) {
-  rounding_ = form.rounding;
+  form_ = form;
   operands_.clear();
   rows_.clear();
   for (std::size_t h = 0; h < given_.heads.size(); ++h) {
@@ -144,7 +144,7 @@ void GradientGroup::round_like(const GradientFamily::Form& form) {
     if (form.scales_both) seen = on_roots(given_.format, problems_[h], *seen);
     operands_.push_back(gradient_operands(seen, seen_d_o(given_.format, problems_[h], *given_.d_o[h]),
                                           given_.d_lse.empty() ? std::vector<double>{} : given_.d_lse[h]));
-    rows_.push_back(gradient_rows(operands_.back(), problems_[h], rounding_, stop_));
+    rows_.push_back(gradient_rows(operands_.back(), problems_[h], rounding(), stop_));
   }
   changed({}, golden_, false);
 }
@@ -161,7 +161,7 @@ void GradientGroup::sum_heads(GroupGradients& x) const {
   x.dv_error = x.heads[0].dv_error;
   if (heads() == 1) return;
   for (Matrix* m : {&x.dk, &x.dv, &x.dk_error, &x.dv_error}) std::ranges::fill(m->values, 0.0);
-  const bool casts = !rounding_.stores_tiles;
+  const bool casts = !rounding().stores_tiles;
   for (const ExactGradients& h : x.heads) {
     add(x.dk, h.dk);
     add(x.dv, h.dv);
@@ -200,7 +200,7 @@ void GradientGroup::store_tiles(int head, const Matrix& dk_before, const Matrix&
   v.dk_before = &dk_before;
   v.dv_before = &dv_before;
   ExactGradients stored;
-  exact_gradients(operands(head), v, rows(head), rounding_, stored, stop_);
+  exact_gradients(operands(head), v, rows(head), rounding(), stored, stop_);
   const ExactGradients& kept = golden_.heads[at(head)];
   for (std::size_t i = 0; i < g.dk.values.size(); ++i) g.dk.values[i] += stored.dk.values[i] - kept.dk.values[i];
   for (std::size_t i = 0; i < g.dv.values.size(); ++i) g.dv.values[i] += stored.dv.values[i] - kept.dv.values[i];
@@ -268,7 +268,7 @@ bool GradientGroup::changed(const GradientChange& change, GroupGradients& out, b
         if (!row_fits(h, row, so_far)) return false;
       return true;
     };
-    if (!add_head(h, operands(h), v, rows(h), rounding_, out, looks ? RowsSeen(fits) : RowsSeen{})) return false;
+    if (!add_head(h, operands(h), v, rows(h), rounding(), out, looks ? RowsSeen(fits) : RowsSeen{})) return false;
   }
   sum_heads(out);
   return true;

@@ -72,7 +72,8 @@ class GradientGroup {
   /// Mask, scores and sink of a head, with its tensors.
   const Problem& problem(int head) const { return problems_[at(head)]; }
   const GradientRows& rows(int head) const { return rows_[at(head)]; }
-  const GradientRounding& rounding() const { return rounding_; }
+  const GradientFamily::Form& form() const { return form_; }
+  const GradientRounding& rounding() const { return form_.rounding; }
   const GroupGradients& golden() const { return golden_; }
   const StopSign& stop() const { return stop_; }
   GradientVariant right(int head) const { return right_gradient(problem(head), rows(head)); }
@@ -105,7 +106,7 @@ class GradientGroup {
   bool row_fits(int head, int row, const ExactGradients& so_far) const;
 
   const JudgedGradients& given_;
-  GradientRounding rounding_;
+  GradientFamily::Form form_;
   const StopSign& stop_;
   std::vector<Problem> problems_;
   std::vector<GradientOperands> operands_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,13 @@ struct GivenGradient {
   Format stored = bf16;
 };
 
+struct JudgedGradients;
+/// Another group of the same call, whose dK and dV may be exchanged with those of one.
+struct OtherGroup {
+  int place = 0;  ///< as `JudgedGradients::place`
+  std::function<JudgedGradients()> read;
+};
+
 /// The gradients of one group of heads.
 struct JudgedGradients {
   Problem problem;                                                 ///< its input is ignored
@@ -39,6 +47,8 @@ struct JudgedGradients {
   std::optional<std::vector<double>> dsink{};                      ///< [head]
   std::vector<SinkGradient> dsink_of_others{};                     ///< [head]: contributions of other sequences; empty: none
   bool o_is_rounded = true;
+  int place = 0;                     ///< head of dK and dV in the call or its sequence
+  std::vector<OtherGroup> others{};  ///< other groups of the call or its sequence
 
   const Problem& problem_of(std::size_t head) const { return own.empty() ? problem : own[head]; }
   template <class Chosen>

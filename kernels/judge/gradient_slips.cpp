@@ -55,6 +55,39 @@ bool lies_along(const GradientGroup& group, const GroupGradients& x) {
   return true;
 }
 
+/// Replaces dK, or dV, or both, by those of a group or of a head.
+void take_dk_dv(GroupGradients& x, const auto& from, Affected where) {
+  if (where & in_dk) {
+    x.dk = from.dk;
+    x.dk_error = from.dk_error;
+  }
+  if (where & in_dv) {
+    x.dv = from.dv;
+    x.dv_error = from.dv_error;
+  }
+}
+
+/// True if these numbers are roughly the expected ones.
+bool are_near(const std::vector<double>& numbers, const std::vector<double>& expected) {
+  double apart = 0, size = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    apart += square(numbers[i] - expected[i]);
+    size += square(expected[i]);
+  }
+  return apart < size / 4;
+}
+
+/// Takes dK, or dV, or both from another group; false if that group was not given this group's in exchange.
+bool exchange(const GradientGroup& group, const OtherGroup& other, Affected where, GroupGradients& out) {
+  const JudgedGradients given = other.read();
+  for (const GradientTensor t : {dk, dv})
+    if ((where & bit_of(t)) && !(group.has(t) && are_near(given.numbers_of(t, 0), group.golden().of(t, 0).values)))
+      return false;
+  out = group.golden();
+  take_dk_dv(out, GradientGroup(given, group.form(), group.stop()).golden(), where);
+  return true;
+}
+
 /// Tensor cores with TF32 inputs: Q, K, V, dO, and P and dS in products.
 bool take_tf32(const GradientGroup& group, GroupGradients& out) {
   std::vector<GradientOperands> shorter;
@@ -89,6 +122,7 @@ class SlipCandidates {
     masks();
     scores();
     heads();
+    exchanges();
     halves();
     tiles();
     if (group_.given().format == fp32) all_.push_back({{"format", "products take TF32, not fp32"}, in_all, take_tf32});
@@ -189,6 +223,24 @@ class SlipCandidates {
         });
   }
 
+  /// O^2 has twice the relative error of O.
+  void squared() {
+    add("delta", "delta is rowsum(O*O), not rowsum(dO*O)", in_dq_dk, [](const GradientGroup& g, GradientVariant& v, int head) {
+      const GradientRows& r = g.rows(head);
+      v.delta_error = r.delta_error;
+      for (int i = 0; i < r.o.rows; ++i) {
+        double sum = 0, stored = 0;
+        for (int c = 0; c < r.o.cols; ++c) {
+          sum += square(r.o(i, c));
+          stored += square(2 * r.o(i, c) * ulp(g.rounding().stored_o, r.o(i, c))) / 12;
+        }
+        const double length = g.operands(head).d_o_length[at(i)];
+        v.delta[at(i)] = sum - d_lse(g, head, i);
+        v.delta_error[at(i)] = std::sqrt(stored + (length > 0 ? 4 * sum * square(v.delta_error[at(i)] / length) : 0));
+      }
+    });
+  }
+
   void deltas() {
     const int d_v = group_.shape().d_v;
     add_delta("delta", "no delta: dS is P*dP", [](const GradientGroup&, int, int) { return 0; });
@@ -197,6 +249,7 @@ class SlipCandidates {
     add_delta("delta", "delta is that of the second half of O's columns",
               [d_v](const GradientGroup& g, int h, int i) { return part_of_delta(g, h, i, d_v / 2, d_v); });
     undivided();
+    squared();
     add_delta("delta", "delta has the wrong sign: it is added",
               [](const GradientGroup& g, int h, int i) { return -g.rows(h).delta[at(i)]; });
     add_delta("delta", "delta is subtracted twice",
@@ -349,17 +402,7 @@ class SlipCandidates {
         add_edit("group",
                  tensors + (where == in_dk_dv ? " are those" : " is that") + " of head " + std::to_string(h) +
                      " of the group alone, not summed over its " + std::to_string(count) + " heads",
-                 where, [where, h](const GradientGroup&, GroupGradients& x) {
-                   const ExactGradients& e = x.heads[at(h)];
-                   if (where & in_dk) {
-                     x.dk = e.dk;
-                     x.dk_error = e.dk_error;
-                   }
-                   if (where & in_dv) {
-                     x.dv = e.dv;
-                     x.dv_error = e.dv_error;
-                   }
-                 });
+                 where, [where, h](const GradientGroup&, GroupGradients& x) { take_dk_dv(x, x.heads[at(h)], where); });
       for (const auto& [words, factor] : {std::pair{"the heads of a group are summed twice in ", 2.0},
                                           {"the heads of a group are averaged, not summed, in ", 1.0 / count}})
         add_edit("group", words + tensors, where, [where, factor = factor](const GradientGroup&, GroupGradients& x) {
@@ -375,6 +418,17 @@ class SlipCandidates {
                    std::swap(x.heads[at(g)].dq, x.heads[at(h)].dq);
                    std::swap(x.heads[at(g)].dq_error, x.heads[at(h)].dq_error);
                  });
+  }
+
+  void exchanges() {
+    const int own = group_.given().place;
+    for (const OtherGroup& other : group_.given().others)
+      for (const Affected where : {in_dk_dv, in_dk, in_dv})
+        all_.push_back(
+            {{"group", "heads " + std::to_string(std::min(own, other.place)) + " and " +
+                           std::to_string(std::max(own, other.place)) + " of " + texts_of(where) + " are exchanged"},
+             where,
+             [where, other](const GradientGroup& g, GroupGradients& out) { return exchange(g, other, where, out); }});
   }
 
   /// A halved dK or dV may also be a mean over two heads, which heads() names.

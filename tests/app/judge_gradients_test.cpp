@@ -142,6 +142,19 @@ TEST(JudgeGradients, EveryWrongGroupIsSearched) {
                     HasSubstr("dV is wrong in heads 10 to 11.")));
 }
 
+/// Each group is written to the other's head of dK and dV.
+TEST(JudgeGradients, ExchangedHeadsAreNamed) {
+  std::vector<GradientMistake> groups(2);
+  for (std::size_t g = 0; g < 2; ++g) {
+    GradientCall other = gradient_call(
+        {.shape = AttentionShape::square(Files::n, Files::d), .heads = Files::heads, .of_dl = true}, causal, bf16, 2 - g);
+    other.p.sink = 1;
+    groups[g].beside = std::make_shared<const GradientCall>(std::move(other));
+  }
+  const json told = json_of(Files(groups).command(all_gradients), 3);
+  EXPECT_EQ(told["sentences"][0], "Wrong: dK and dV are wrong: heads 0 and 1 of dK and dV are exchanged. O is rounded.");
+}
+
 /// In the mask tensor the second head of a group sees fewer keys than the first; the faulty kernel uses the first head's mask
 /// in the backward pass.
 TEST(JudgeGradients, HeadsOfAGroupHaveTheirOwnMasks) {

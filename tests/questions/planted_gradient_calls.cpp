@@ -180,6 +180,13 @@ void add_to(Values& sum, const Values& x) {
   for (std::size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
 }
 
+/// Exchanges dK or dV, or both, with another group of the call.
+void exchange(JudgedGradients& g, JudgedGradients other, const GradientMistake& mistake) {
+  if (mistake.exchanges_dk) std::swap(g.dk, other.dk);
+  if (mistake.exchanges_dv) std::swap(g.dv, other.dv);
+  g.others = {{1, [other] { return other; }}};
+}
+
 }  // namespace
 
 GradientCall gradient_call(const CallSizes& sizes, const Mask& mask, const Format& f, std::uint64_t seed) {
@@ -232,6 +239,7 @@ JudgedGradients gradients_of(const GradientCall& call, GradientKind kind, const 
   g.dq.stored = g.dk.stored = g.dv.stored = call.f;
   if (g.problem.sink) g.dsink = dsink;
   if (mistake.writes) mistake.writes(g);
+  if (mistake.beside) exchange(g, gradients_of(*mistake.beside, kind), mistake);
   return g;
 }
 

@@ -63,6 +63,8 @@ std::vector<PlantedGradient> delta_slips() {
           slip("delta of the second half", "delta: .*(second|last) half|delta: .*16 columns",
                [](const PlantedRow& r) { return part_of_delta(r, r.d_v / 2, r.d_v); }),
           slip("delta of O before its division", "delta: .*before .*divi", [](const PlantedRow& r) { return r.delta * r.l; }),
+          slip("delta of O with itself", "delta: .*rowsum.O.O.",
+               [](const PlantedRow& r) { return std::inner_product(r.o, r.o + r.d_v, r.o, -r.d_lse); }),
           slip("delta added", "delta: .*(sign|added)", [](const PlantedRow& r) { return -r.delta; }),
           slip("delta twice", "delta: .*twice", [](const PlantedRow& r) { return 2 * r.delta; }),
           slip("delta of the query before", "delta: .*before", before),
@@ -172,6 +174,13 @@ std::vector<PlantedGradient> tile_slips() {
 std::vector<PlantedGradient> group_slips() {
   const CallSizes four{.heads = 4}, three{.shape = AttentionShape::square(100, 32), .heads = 3};
   const auto exchanged = [](JudgedGradients& g) { std::swap(g.dq.values[0], g.dq.values[1]); };
+  const auto groups = [](bool dk, bool dv) {
+    return [=](const GradientCall& call) {
+      auto other = std::make_shared<GradientCall>(gradient_call({.heads = 4}, call.p.mask, call.f, 8));
+      other->p = call.p;
+      return GradientMistake{.beside = std::move(other), .exchanges_dk = dk, .exchanges_dv = dv};
+    };
+  };
   return {
       {"only the last head of a group", "group: .*head 3", "dk dv", always({.only_head = 3}), four},
       {"only the first head of a group", "group: .*head 0", "dk dv", always({.only_head = 0}), four},
@@ -180,7 +189,9 @@ std::vector<PlantedGradient> group_slips() {
       {"dK of the first head alone", "group: dK is that of head 0", "dk", always({.only_head = 0, .in_group_dv = false}), four},
       {"dK summed twice", "group: .*twice in dK$", "dk", always({.sums_twice = true, .in_group_dv = false}), three},
       {"dV averaged", "group: .*averaged, not summed, in dV$", "dv", always({.averages = true, .in_group_dk = false}), four},
-      {"dQ of heads exchanged", "group: .*head", "dq", always({.writes = exchanged}), four}};
+      {"dQ of heads exchanged", "group: .*head", "dq", always({.writes = exchanged}), four},
+      {"dK and dV of groups exchanged", "group: heads 0 and 1 of dK and dV are exchanged$", "dk dv", groups(true, true), four},
+      {"dV of groups exchanged", "group: heads 0 and 1 of dV are exchanged$", "dv", groups(false, true), four}};
 }
 
 std::vector<PlantedGradient> written_slips() {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "kernels/judge/gradient_judge.h"
@@ -66,6 +67,8 @@ struct GradientMistake {
   int only_head = -1;                              ///< the only head of a group that adds to dK and dV
   bool in_group_dk = true, in_group_dv = true;     ///< the tensors in which these three are made
   std::function<void(JudgedGradients&)> writes{};  ///< changes the written gradients
+  std::shared_ptr<const GradientCall> beside{};    ///< another group, with which dK or dV, or both, are exchanged
+  bool exchanges_dk = true, exchanges_dv = true;
 };
 
 /// O of a correct forward pass and the gradients of a kernel of this kind, stored in the call's format.
