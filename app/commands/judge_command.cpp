@@ -244,7 +244,7 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   const std::optional<RowNumbers> given_lse = open_lse(x.lse, sources.input, files.files());
   CallJudgement call = answer(x, files, threads, streams.terminal);
   if (const std::string why = call.incomparable(); !why.empty()) throw std::runtime_error(why);
-  if (!given_lse)
+  if (x.lse.empty())
     if (const std::string unused = unused_lse(sources.input, files.files()); !unused.empty())
       call.derivation.push_back("Left out: " + unused + ".");
   if (is_unexplained(call))

@@ -18,7 +18,7 @@ namespace {
 JudgedLse judged_lse(const RowNumbers& given, const JudgedOutput& output, int head) {
   if (given.queries(head) != output.problem.n)
     refuse_shape(given.part.tensor.tensor, fmt::format("{} queries of head {}", output.problem.n, head));
-  JudgedLse lse{output.problem, output.claim, format_of_elements(given.part.tensor.tensor.type), given.of(head)};
+  JudgedLse lse{output.problem, output.claim, format_of_elements(given.part_of(head).tensor.tensor.type), given.of(head)};
   const Format& d = output.claim.format;
   const bool fits_d = std::ranges::all_of(lse.values, [&](double x) { return !std::isfinite(x) || round(d, x) == x; });
   if (fits_d && significand_bits(lse.stored) > significand_bits(d)) lse.stored = d;
@@ -30,7 +30,8 @@ std::string wrong_lse(const CallLse& lse) { return "log-sum-exp is wrong" + (lse
 std::string verdict_of(const CallLse& lse) {
   if (!lse.rounded()) return "The " + wrong_lse(lse);
   const std::string base = lse.base == LseBase::two ? "in base 2" : "natural";
-  return "The log-sum-exp, " + base + ", is rounded" + (lse.worst.as.empty() ? "" : ", if " + lse.worst.as) + ".";
+  return "The log-sum-exp, " + base + ", is rounded" + (lse.worst.as.empty() ? "" : ", if " + lse.worst.as) +
+         (lse.without > 0 ? "; " + counted(lse.without, "head has none", "heads have none") : "") + ".";
 }
 
 std::string lse_evidence(const CallLse& lse) {
@@ -66,7 +67,7 @@ CallLse concluded(const std::vector<JudgedRow>& rows, const std::vector<std::arr
   all.head = row.head;
   all.worst = (*worst)[base];
   all.sequence = row.sequence;
-  all.head_name = row.sequence >= 0 ? row.name : fmt::format("head {}", row.head);
+  all.head_name = row.name;
   if (!all.rounded()) all.slip = lse_slip(lse_of(all.head), all.base, all.worst, options);
   if (all.slip && right == 0) {  // no head told the base
     all.base = all.slip->base.value_or(all.base);
@@ -92,16 +93,22 @@ std::vector<std::string> lse_derivation(const CallLse& lse) {
 
 }  // namespace
 
-CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
-                     const CallJudgement& judgement, const Options& options) {
-  std::vector<int> heads;
-  for (const JudgedRow& row : judgement.table) heads.push_back(row.head);
-  std::vector<std::array<LseJudgement, 2>> found(heads.size());
+std::optional<CallLse> judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
+                                    const CallJudgement& judgement, const Options& options) {
+  std::vector<JudgedRow> rows;
+  for (const JudgedRow& x : judgement.table)
+    if (!given.lacks(x.head))
+      rows.push_back({x.head, given.layers.empty() ? fmt::format("head {}", x.head) : x.name, x.sequence, {}});
+  if (rows.empty()) return {};
+  std::vector<std::array<LseJudgement, 2>> found(rows.size());
   const auto lse_of = [&](int head) { return judged_lse(given, judged_output(judgement.claim, call, question, head), head); };
-  each_head(heads, options, [&](int head, const Options& own) {
-    found[static_cast<std::size_t>(head - heads.front())] = judge_lse(lse_of(head), own);
+  each_head(numbers(static_cast<int>(rows.size())), options, [&](int place, const Options& own) {
+    const auto i = static_cast<std::size_t>(place);
+    found[i] = judge_lse(lse_of(rows[i].head), own);
   });
-  return concluded(judgement.table, found, lse_of, options);
+  CallLse all = concluded(rows, found, lse_of, options);
+  all.without = static_cast<int>(judgement.table.size() - rows.size());
+  return all;
 }
 
 namespace {
@@ -125,10 +132,10 @@ std::optional<CallLse> judge_lse_beside(const Experiment& e, const CallJudgement
   question.problem.rows = 0;
   if (call.whole) return judge_lse_of(*given, *call.call, question, judgement, options);
   const int of_files = e.loaded.lse.empty() ? e.problem.input.index : e.loaded.index;  // beside Q, K and V: of their head
-  const JudgedLse lse =
-      judged_lse(*given, judged_output(judgement.claim, *call.call, question, 0), has_files(e.problem) ? of_files : 0);
-  JudgedRow row;
-  row.head = e.loaded.index;
+  const int head = has_files(e.problem) ? of_files : 0;
+  if (given->lacks(head)) return {};
+  const JudgedLse lse = judged_lse(*given, judged_output(judgement.claim, *call.call, question, 0), head);
+  const JudgedRow row{e.loaded.index, fmt::format("head {}", e.loaded.index), -1, {}};
   return concluded({row}, {judge_lse(lse, options)}, [&](int) { return lse; }, options);
 }
 

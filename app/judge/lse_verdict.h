@@ -18,6 +18,7 @@ struct CallLse {
   LseBase base = LseBase::e;
   int heads = 0, wrong_heads = 0, head = 0;  ///< heads judged; of them wrong; index of the worst
   std::string head_name{};                   ///< "head 3", "sequence 1, head 3"
+  int without = 0;                           ///< heads whose layer has no log-sum-exp, beside those judged
   int sequence = -1;                         ///< of that head; negative: no packed call
   LseJudgement worst{};                      ///< of that head
   std::optional<LseSlip> slip{};
@@ -25,9 +26,10 @@ struct CallLse {
   bool rounded() const { return wrong_heads == 0; }
 };
 
-/// Judges the log-sum-exp of the heads in `judgement`, the judgement on O. Throws Stopped when cancelled.
-CallLse judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
-                     const CallJudgement& judgement, const Options& options);
+/// Judges the log-sum-exp of the heads in `judgement`, the judgement on O; none: no layer of them has one. Throws Stopped when
+/// cancelled.
+std::optional<CallLse> judge_lse_of(const RowNumbers& given, const JudgedCall& call, const JudgeQuestion& question,
+                                    const CallJudgement& judgement, const Options& options);
 
 /// Opens the log-sum-exp that is named with the experiment's loaded output or stored in the one file of Q, K and V; none: there
 /// is none. Throws std::runtime_error in a sentence.

@@ -115,17 +115,6 @@ std::string file_of_row_numbers(const std::string& spec) {
   return tensor_ref(spec.ends_with(']') ? spec.substr(0, spec.rfind('[')) : spec).file;
 }
 
-std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call) {
-  if (call.layers().size() > 1 && call.layers().front().sequence < 0) {
-    if (spec.empty()) return {};
-    throw std::runtime_error("the files hold " + std::to_string(call.layers().size()) +
-                             " layers, expected one: a log-sum-exp is judged layer by layer");
-  }
-  const std::string found = spec.empty() && !input.empty() ? lse_beside(input, call) : spec;
-  if (found.empty()) return {};
-  return open_row_numbers(found, "--lse", lse_names, call);
-}
-
 namespace {
 
 /// The tensors of this file with a usual name of a log-sum-exp, in the order of these names.
@@ -139,7 +128,36 @@ std::vector<NamedTensor> tensors_named_lse(const TensorSpec& input) {
   return found;
 }
 
+bool has_layers(const CallFiles& call) { return call.layers().size() > 1 && call.layers().front().sequence < 0; }
+
+/// The log-sum-exp of each layer, beside its Q, K and V; none: no layer has one.
+std::optional<RowNumbers> lse_of_layers(const TensorSpec& input, const CallFiles& call) {
+  RowNumbers all;
+  const std::vector<NamedTensor> named = tensors_named_lse(input);
+  for (const CallFiles::Layer& layer : call.layers()) {
+    CallFiles::Output& own = all.layers.emplace_back(CallFiles::Output{{}, layer.q});
+    own.shape.n = 0;
+    for (const NamedTensor& t : named) {
+      if (own.shape.n > 0 || !t.refusal.empty() || !is_in_place(t.name, layer.shared)) continue;
+      if (const std::optional<RowNumbers> found = row_numbers({t, {}, {}}, layer.q)) own = {found->part, found->shape};
+    }
+    if (own.shape.n > 0) all.part = own.part;
+  }
+  return all.part.tensor.file ? std::optional(all) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call) {
+  if (has_layers(call)) {
+    if (spec.empty()) return input.empty() ? std::nullopt : lse_of_layers(input, call);
+    throw std::runtime_error("--lse names one tensor and the files hold " + std::to_string(call.layers().size()) +
+                             " layers, expected no --lse: a layer's log-sum-exp is found beside its q, as layers.0.lse");
+  }
+  const std::string found = spec.empty() && !input.empty() ? lse_beside(input, call) : spec;
+  if (found.empty()) return {};
+  return open_row_numbers(found, "--lse", lse_names, call);
+}
 
 std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
   for (const NamedTensor& t : tensors_named_lse(input))
@@ -148,13 +166,19 @@ std::string lse_beside(const TensorSpec& input, const CallFiles& call) {
 }
 
 std::string unused_lse(const TensorSpec& input, const CallFiles& call) {
-  if (input.empty() || (call.layers().size() > 1 && call.layers().front().sequence < 0)) return "";
-  const std::vector<NamedTensor> named = tensors_named_lse(input);
-  if (named.empty() || !lse_beside(input, call).empty()) return "";
+  if (input.empty()) return "";
+  const bool layers = has_layers(call);
+  const std::optional<RowNumbers> used = layers ? lse_of_layers(input, call) : std::nullopt;
+  std::vector<NamedTensor> named = tensors_named_lse(input);
+  std::erase_if(named, [&](const NamedTensor& t) {
+    return used &&
+           std::ranges::find(used->layers, t.name, [](const auto& own) { return own.part.tensor.name; }) != used->layers.end();
+  });
+  if (named.empty() || (!layers && !lse_beside(input, call).empty())) return "";
   const NamedTensor& first = named.front();
   if (!first.refusal.empty()) return first.refusal + ": it is not used";
-  return first.tensor.label + " has shape " + shape_text(first.tensor.shape) +
-         ", which is no log-sum-exp of this call: it is not used";
+  return first.tensor.label + " has shape " + shape_text(first.tensor.shape) + ", which is no log-sum-exp of " +
+         (layers ? "a layer beside it" : "this call") + ": it is not used";
 }
 
 }  // namespace attoscope::app

@@ -19,23 +19,41 @@ CallPart tensor_of_option(const std::string& spec, const char* option, std::span
 /// The format of numbers of this type; fp64 if it is not F16, BF16 or F32.
 Format format_of_elements(ElementType type);
 
-/// A tensor and its shape with one column; for a packed or paged call also one entry for each sequence.
+/// A tensor and its shape with one column; for a packed or paged call, or several layers, also one entry for each sequence or
+/// layer.
 struct RowNumbers {
   CallPart part;
   HeadShape shape;
-  std::vector<CallFiles::Output> sequences{};
+  std::vector<CallFiles::Output> layers{};  ///< of 0 queries: the layer has no such tensor
 
-  /// Number of queries of a head of Q, counted over all sequences; 0: there is no such head.
+  /// Number of queries of a head of Q, counted over all layers; 0: there is no such head.
   int queries(int head) const {
-    if (sequences.empty()) return head < shape.count() ? shape.n : 0;
-    const auto i = static_cast<std::size_t>(head / shape.heads);
-    return i < sequences.size() ? sequences[i].shape.n : 0;
+    if (layers.empty()) return head < shape.count() ? shape.n : 0;
+    const CallFiles::Output* const own = place_of(head).layer;
+    return own != nullptr ? own->shape.n : 0;
   }
+  /// True if the layer of a head has no such tensor.
+  bool lacks(int head) const { return !layers.empty() && place_of(head).layer != nullptr && queries(head) == 0; }
+  /// The tensor with the numbers of a head with queries.
+  const CallPart& part_of(int head) const { return layers.empty() ? part : place_of(head).layer->part; }
   /// Numbers of such a head.
   std::vector<double> of(int head) const {
-    if (sequences.empty()) return read_scaled_head(part, shape, head);
-    const CallFiles::Output& own = sequences[static_cast<std::size_t>(head / shape.heads)];
-    return read_scaled_head(own.part, own.shape, head % shape.heads);
+    if (layers.empty()) return read_scaled_head(part, shape, head);
+    const auto [own, index] = place_of(head);
+    return read_scaled_head(own->part, own->shape, index);
+  }
+
+ private:
+  struct Place {
+    const CallFiles::Output* layer = nullptr;  ///< null: there is no such head
+    int index = 0;                             ///< of the head in its layer
+  };
+  Place place_of(int head) const {
+    for (const CallFiles::Output& own : layers) {
+      if (head < own.shape.count()) return {&own, head};
+      head -= own.shape.count();
+    }
+    return {};
   }
 };
 
@@ -51,16 +69,17 @@ RowNumbers open_row_numbers(const std::string& spec, const char* option, std::sp
 
 /// Usual names of a log-sum-exp.
 inline constexpr std::array<std::string_view, 4> lse_names{"lse", "softmax_lse", "logsumexp", "stats"};
-/// Opens the log-sum-exp `spec`, or if that is "" the one beside Q, K and V in `input`, of the one layer or of all sequences of
-/// a call; none: there is none. Throws std::runtime_error in a sentence if it does not fit, or if there are several layers.
+/// Opens the log-sum-exp `spec`, or if that is "" the one beside Q, K and V in `input`, of the one layer, of all sequences of a
+/// call, or of each layer that has one; none: there is none. Throws std::runtime_error in a sentence if it does not fit, or if
+/// one is named and there are several layers.
 std::optional<RowNumbers> open_lse(const std::string& spec, const TensorSpec& input, const CallFiles& call);
 /// The file in a text that `open_row_numbers` reads.
 std::string file_of_row_numbers(const std::string& spec);
 
 /// FILE:NAME of the log-sum-exp with a usual name, or one that ends with ".lse", in this file; "": it has none that fits.
 std::string lse_beside(const TensorSpec& input, const CallFiles& call);
-/// A sentence on the first tensor in this file with such a name, if none of them is a log-sum-exp of the call that can be read;
-/// "": there is none, or there are several layers.
+/// A sentence on the first tensor in this file with such a name, if none of them is a log-sum-exp of the call that can be read,
+/// or that is none of a layer; "": there is none.
 std::string unused_lse(const TensorSpec& input, const CallFiles& call);
 
 }  // namespace attoscope::app

@@ -269,7 +269,7 @@ class Packer {
   /// Packs the log-sum-exp of an output for its head, or for all.
   void pack_lse(Experiment& e, bool all) {
     if (e.loaded.lse.empty()) return;
-    if (all && !opened_lse(e)->sequences.empty()) {  // the archive holds them as layers
+    if (all && !opened_lse(e)->layers.empty()) {  // the archive holds them as layers
       tell(e.loaded.lse + ": the log-sum-exp of all sequences is left out, since it is not judged beside several layers");
       return e.loaded.lse.clear();
     }

@@ -52,10 +52,6 @@ Numbers numbers_of(const NamedTensor& tensor) {
   return texts;
 }
 
-bool is_in_place(const std::string& name, const CallFiles::Layer& layer) {
-  return place_of(name.substr(0, name.size() - last_name(name).size())) == place_of(layer.shared);
-}
-
 /// Numbers stored beside a layer, read as texts.
 struct Beside {
   std::string label;
@@ -93,7 +89,7 @@ class Sets {
       const auto known = std::ranges::find(names, last_name(name));
       if (known == names.end()) return;
       found.rank = known - names.begin();
-      if (is_in_place(name, layer)) here.push_back(found);
+      if (is_in_place(name, layer.shared)) here.push_back(found);
       all.push_back(std::move(found));
     };
     for (const NamedTensor& t : set->tensors)
@@ -239,7 +235,7 @@ std::string unused_beside(const Sets& sets, const CallFiles& files) {
   std::size_t count = 0;
   for (const StoredValue& v : set != nullptr ? std::span(set->values) : std::span<const StoredValue>()) {
     if (v.texts.size() != 1 || v.texts[0] == "0" || v.texts[0] == "false") continue;
-    if (!is_in_place(v.name, layer) || is_used(last_name(v.name)) || is_scale_of(v, files, layer)) continue;
+    if (!is_in_place(v.name, layer.shared) || is_used(last_name(v.name)) || is_scale_of(v, files, layer)) continue;
     if (++count <= most_listed) listed += (listed.empty() ? "" : ", ") + printable(v.name) + " = " + printable(v.texts[0]);
   }
   if (count == 0) return "";

@@ -70,4 +70,8 @@ std::string place_of(const std::vector<Word>& words) {
 
 std::string place_of(const std::string& name) { return place_of(words_of(name)); }
 
+bool is_in_place(const std::string& name, const std::string& shared) {
+  return place_of(name.substr(0, name.size() - last_name(name).size())) == place_of(shared);
+}
+
 }  // namespace attoscope::app

@@ -50,5 +50,7 @@ bool is_called_output(const std::vector<Word>& words);
 /// Name of the layer: `words` without names of parts, modules and files.
 std::string place_of(const std::vector<Word>& words);
 std::string place_of(const std::string& name);
+/// True if "layers.7.scale" is beside the tensors whose names share "layers.7.*_proj".
+bool is_in_place(const std::string& name, const std::string& shared);
 
 }  // namespace attoscope::app

@@ -152,6 +152,42 @@ TEST(JudgeLseCommand, FindsItByNameInTheFile) {
     }
 }
 
+/// L of each layer is found beside its Q, K and V; a layer may have none.
+TEST(JudgeLseCommand, FindsThatOfEachLayer) {
+  const LseFiles files;
+  const auto told = [&](const Values& lse, int first, const std::string& shape_of_first, int code) {
+    std::vector<FileTensor> tensors;
+    for (int layer = 0; layer < 2; ++layer) {
+      const std::string before = "layers." + std::to_string(layer) + ".";
+      const auto half = [&](const Values& x) {
+        const auto size = static_cast<std::ptrdiff_t>(x.size() / 2);
+        return LseFiles::bytes_of(Values(x.begin() + layer * size, x.begin() + (layer + 1) * size));
+      };
+      for (const auto& [part, x] : files.parts()) tensors.push_back({before + part, "F32", "[3,48,16]", half(*x)});
+      if (layer >= first) tensors.push_back({before + "lse", "F32", layer == 0 ? shape_of_first : "[3,48]", half(lse)});
+    }
+    const std::string file = files.scratch.write("layers.safetensors", safetensors(tensors));
+    const std::vector<std::string> command{"judge", "--input", file, "--mask", "causal", "--format", "bf16", "--threads", "1"};
+    expect_refused(with(command, {"--lse", file + ":layers.1.lse"}), 1, "--lse names one tensor and the files hold 2 layers");
+    return json_of(command, code);
+  };
+  const auto first_sentence = [](const json& said) { return said["sentences"][0].get<std::string>(); };
+  EXPECT_THAT(first_sentence(told(files.lse, 0, "[3,48]", 0)), EndsWith(" The log-sum-exp, natural, is rounded."));
+  const std::string second_alone = " The log-sum-exp, natural, is rounded; 3 heads have none.";
+  EXPECT_THAT(first_sentence(told(files.lse, 1, "", 0)), EndsWith(second_alone));
+  const json unused = told(files.lse, 0, "[144]", 0);
+  EXPECT_THAT(first_sentence(unused), EndsWith(second_alone));
+  EXPECT_THAT(unused["derivation"].back().get<std::string>(),
+              EndsWith("'layers.0.lse' has shape [144], which is no log-sum-exp of a layer beside it: it is not used."));
+  Values wrong = files.lse;
+  wrong[4 * LseFiles::n + 12] += 0.01;
+  for (const int first : {0, 1}) {
+    const json said = told(wrong, first, "[3,48]", 3);
+    expect_holds(said, R"({"verdict": "wrong", "lse": {"verdict": "wrong", "head": 4, "row": 12}})");
+    EXPECT_THAT(said["sentences"][1].get<std::string>(), HasSubstr("in row 12 of layer 1, head 1; 1 of "));
+  }
+}
+
 /// L in the file with another shape or type is not judged, and the report says so.
 TEST(JudgeLseCommand, TellsOfOneThatDoesNotFit) {
   const LseFiles files;
