@@ -10,6 +10,7 @@
 #include "app/json/json.h"
 #include "app/judge/judge_report.h"
 #include "app/judge/judged_call.h"
+#include "app/judge/keyless.h"
 #include "app/link/link.h"
 #include "app/tensors/kernel_output.h"
 #include "app/tensors/readers.h"
@@ -258,13 +259,17 @@ bool tell_verdict(const JudgeArguments& x, const Streams& streams) {
   const bool rest_is_rounded = call.rounded() && (!gradients || gradients->rounded());
   if (lse) call.sentences = with_lse(call.sentences, *lse, rest_is_rounded);
   const bool shows_gradients = gradients && call.rounded() && (!lse || lse->rounded());
+  if (!x.head) call.wrong_without_keys = wrong_without_keys(files, given_lse, question_of(x, files).problem.empty_rows);
+  if (!call.wrong_without_keys.empty())
+    call.sentences =
+        with_wrong_without_keys(call.sentences, call.wrong_without_keys, rest_is_rounded && (!lse || lse->rounded()));
   const SeenAgain again{streams.typed, link_of(x, files, call, shows_gradients ? &*gradients : nullptr), !x.unsaved};
   write_outputs(
       {{x.report, [&] { return judgement_html(call, again, gradients, lse); }},
        {x.json, [&] { return json_text(judgement_json(call, again, gradients, lse)); }}},
       [&] { return judgement_report(call) + (gradients ? gradient_report(*gradients) : "") + (lse ? lse_report(*lse) : ""); },
       streams.out);
-  return rest_is_rounded && (!lse || lse->rounded());
+  return rest_is_rounded && call.rounded() && (!lse || lse->rounded());
 }
 
 void declare(OptionList& c, JudgeArguments& x) {

@@ -26,6 +26,10 @@ std::string times(double ratio);
 
 /// A number of O or of a tolerance; "NaN" for any NaN, 0 for numbers below the range of all formats.
 std::string number_text(double x, int digits);
+/// "sequence 1 has queries and no keys", "sequences 1 and 3 have queries and no keys"
+std::string keyless_text(const std::vector<int>& sequences);
+/// The clause with a capital letter and a full stop.
+std::string as_sentence(std::string clause);
 
 /// The place that a table row names: "layer 17, head 4: in rows 960 to 999: keys 128 to 191"; without unknown parts, and
 /// without the name of a head that is only its number.

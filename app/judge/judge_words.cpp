@@ -6,6 +6,7 @@
 
 #include "app/judge/judge_report.h"
 #include "app/words/numbers.h"
+#include "kernels/experiment/letters.h"
 #include "kernels/experiment/setting.h"
 #include "kernels/experiment/text.h"
 #include "kernels/judge/margins.h"
@@ -220,12 +221,7 @@ std::string left_out_text(const CallJudgement& call) {
 std::string without_keys_text(const CallJudgement& call) {
   const std::vector<int>& all = call.sequences_without_keys;
   if (all.empty()) return "";
-  if (all.size() == 1) return fmt::format(" Sequence {} has queries and no keys: it is not judged.", all.front());
-  if (all.size() > 4)
-    return fmt::format(" {} sequences, the first {}, have queries and no keys: they are not judged.", all.size(), all.front());
-  std::vector<std::string> texts;
-  for (const int sequence : all) texts.push_back(std::to_string(sequence));
-  return " Sequences " + listed(texts, " and ") + " have queries and no keys: they are not judged.";
+  return " " + as_sentence(keyless_text(all) + (all.size() == 1 ? ": it is not judged" : ": they are not judged"));
 }
 
 /// A sentence on the mistakes that would be visible on these tensors.
@@ -250,6 +246,20 @@ std::string rivals_text(const CallJudgement& call, const JudgeQuestion& question
 }
 
 }  // namespace
+
+std::string as_sentence(std::string clause) {
+  clause.front() = capital_letter(clause.front());
+  return clause + ".";
+}
+
+std::string keyless_text(const std::vector<int>& sequences) {
+  if (sequences.size() > 4)
+    return fmt::format("{} sequences, the first {}, have queries and no keys", sequences.size(), sequences.front());
+  std::vector<std::string> texts;
+  for (const int sequence : sequences) texts.push_back(std::to_string(sequence));
+  return (texts.size() == 1 ? "sequence " : "sequences ") + listed(texts, " and ") +
+         (texts.size() == 1 ? " has queries and no keys" : " have queries and no keys");
+}
 
 std::string times(double ratio) {
   if (ratio < 9.95) return fmt::format("{:.{}f} times", ratio, ratio < 1.995 ? 2 : 1);

@@ -303,7 +303,7 @@ CallJudgement judge_call(const JudgedCall& files, const JudgeQuestion& question,
   call.claim = known.claim;
   call.why_format = known.why_format;
   call.columns_left_out = files.columns_of_o() - call.shape.d_v;
-  call.sequences_without_keys = files.sequences_without_keys();
+  if (question.head >= 0) call.sequences_without_keys = files.sequences_without_keys();
   judge_heads(call, files, question, options);
   Options quiet = options;
   quiet.progress = {};

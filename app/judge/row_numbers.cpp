@@ -52,7 +52,7 @@ std::optional<RowNumbers> row_numbers_of(CallPart part, const CallFiles& call) {
     if (t.shape.size() > 4 || t.fortran_order) continue;
     if (std::vector<CallFiles::Output> found = call.like(part, 0, layer.q.heads, 1); !found.empty()) {
       const HeadShape shape = found.front().shape;
-      return RowNumbers{std::move(part), shape, std::move(found)};
+      return RowNumbers{part, shape, std::move(found), call.like(part, 0, layer.q.heads, 1, true)};
     }
   }
   return {};

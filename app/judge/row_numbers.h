@@ -24,7 +24,8 @@ Format format_of_elements(ElementType type);
 struct RowNumbers {
   CallPart part;
   HeadShape shape;
-  std::vector<CallFiles::Output> layers{};  ///< of 0 queries: the layer has no such tensor
+  std::vector<CallFiles::Output> layers{};        ///< of 0 queries: the layer has no such tensor
+  std::vector<CallFiles::Output> without_keys{};  ///< of each of `CallFiles::sequences_without_keys`
 
   /// Number of queries of a head of Q, counted over all layers; 0: there is no such head.
   int queries(int head) const {

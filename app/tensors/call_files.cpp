@@ -529,9 +529,10 @@ std::string CallFiles::file_of(const Layer& layer) const {
   return holds(FileKind::named, path) ? path : "";
 }
 
-std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part, int heads, int d) const {
+std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part, int heads, int d, bool without_keys) const {
   const auto& call = places_.front().call;
   if (!call) {
+    if (without_keys) return {};
     HeadShape wanted = shape_of(layers_.front(), part);
     wanted.heads = heads;
     wanted.d = d;
@@ -541,13 +542,21 @@ std::vector<CallFiles::Output> CallFiles::like(const CallPart& tensor, int part,
   const bool is_one_call = std::ranges::all_of(places_, [&](const Place& place) { return place.call == call; });
   const std::optional<TokenStore> store = is_one_call ? call->store_like(tensor.tensor, part, heads, d) : std::nullopt;
   std::vector<Output> all;
-  for (std::size_t i = 0; store && i < layers_.size(); ++i) {
-    HeadShape shape = shape_of(layers_[i], part);
-    shape.order = HeadOrder::tokens_first;
+  if (!store) return all;
+  for (const Sequence& s : without_keys ? call->without_keys : call->sequences) {
+    HeadShape shape = call->shape(s, part);
     shape.heads = heads;
     shape.d = d;
-    all.push_back({{call->tensor(*store, call->sequences[places_[i].index], part), tensor.beside, {}}, shape});
+    all.push_back({{call->tensor(*store, s, part), tensor.beside, {}}, shape});
   }
+  return all;
+}
+
+std::vector<CallFiles::Keyless> CallFiles::outputs_without_keys() const {
+  std::vector<Keyless> all;
+  for (const auto& [call, index] : places_)
+    if (call && index == 0 && call->parts[3].page > 0)
+      for (const Sequence& s : call->without_keys) all.push_back({s.index, {{call->tensor(s, 3), {}, {}}, call->shape(s, 3)}});
   return all;
 }
 

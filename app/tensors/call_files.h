@@ -76,7 +76,8 @@ class CallFiles {
   std::vector<int> sequences_without_keys() const {
     std::set<int> all;
     for (const Place& place : places_)
-      if (place.call && place.index == 0) all.insert(place.call->without_keys.begin(), place.call->without_keys.end());
+      if (place.call && place.index == 0)
+        for (const Sequence& s : place.call->without_keys) all.insert(s.index);
     return {all.begin(), all.end()};
   }
   /// A sentence if the first layer's shapes fit another layout as well; "": they do not.
@@ -114,8 +115,16 @@ class CallFiles {
     HeadShape shape;
   };
   /// Splits a tensor, which must have the tokens of part 0 q or 1 k, `heads` heads and `d` columns, into one entry for each
-  /// layer or sequence. Empty if it does not fit, or if there are several layers that are no sequences.
-  std::vector<Output> like(const CallPart& tensor, int part, int heads, int d) const;
+  /// layer or sequence, or for each sequence without keys. Empty if it does not fit, or if there are several layers that
+  /// are no sequences.
+  std::vector<Output> like(const CallPart& tensor, int part, int heads, int d, bool without_keys = false) const;
+  /// Numbers of a sequence with queries and no keys.
+  struct Keyless {
+    int sequence = 0;  ///< its index
+    Output numbers;
+  };
+  /// O in all `sequences_without_keys`.
+  std::vector<Keyless> outputs_without_keys() const;
   /// "a shape like O's: 8 heads of 1024 x 64", the expectation of `like` of one layer or of sequences.
   std::string expected_like(const std::string& name, int part, int heads, int d) const;
   /// Part 0 q .. 3 o of the last call, with all its sequences.

@@ -364,7 +364,7 @@ PackedCall call_in(const std::array<NamedTensor, 4>& qkvo, const PackedTables& t
     const bool empty = s.q.count == 0 || s.k.count == 0;
     if (empty)
       call.left_out.push_back("sequence " + std::to_string(s.index) + " has no " + (s.q.count == 0 ? "queries" : "keys"));
-    if (empty && s.q.count > 0) call.without_keys.push_back(s.index);
+    if (empty && s.q.count > 0) call.without_keys.push_back(s);
     return empty;
   });
   if (call.sequences.empty())
@@ -477,7 +477,9 @@ bool PackedCall::has_all(const Sequence& s, int part) const {
 std::optional<TokenStore> PackedCall::store_like(const NamedTensor& t, int part, int heads, int d) const {
   const TokenStore& like = parts[static_cast<std::size_t>(part)];
   const bool heads_first = like.head_step > like.token_step;
-  const auto longest = std::ranges::max(sequences, {}, [](const Sequence& s) { return s.q.count; }).q.count;
+  int longest = 0;
+  for (const std::vector<Sequence>* const all : {&sequences, &without_keys})
+    for (const Sequence& s : *all) longest = std::max(longest, s.q.count);
   for (const HeadOrder order : {heads_first ? HeadOrder::heads_first : HeadOrder::tokens_first,
                                 heads_first ? HeadOrder::tokens_first : HeadOrder::heads_first, HeadOrder::side_by_side})
     try {

@@ -71,7 +71,7 @@ struct PackedCall {
   std::size_t count = 0;                             ///< of sequences in the file
   std::vector<Sequence> sequences;                   ///< with queries and keys
   std::vector<std::string> left_out;                 ///< one remark on each other sequence, and on queries in none
-  std::vector<int> without_keys;                     ///< indices in the file of sequences with queries and no keys
+  std::vector<Sequence> without_keys;                ///< with queries and no keys
 
   /// Part 0 q .. 3 o of a sequence as a tensor [n, heads, d].
   NamedTensor tensor(const Sequence& sequence, int part) const;

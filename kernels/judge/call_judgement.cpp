@@ -38,7 +38,7 @@ struct SignedSum {
 }  // namespace
 
 bool CallJudgement::rounded() const {
-  return std::ranges::all_of(table, [](const JudgedRow& r) { return r.found.rounded; });
+  return wrong_without_keys.empty() && std::ranges::all_of(table, [](const JudgedRow& r) { return r.found.rounded; });
 }
 
 std::string CallJudgement::incomparable() const {

@@ -48,6 +48,7 @@ struct CallJudgement {
   int heads = 0;
   int columns_left_out = 0;                 ///< columns of O beyond V's
   std::vector<int> sequences_without_keys;  ///< with queries; not judged
+  std::string wrong_without_keys;           ///< "sequence 1 has queries and no keys, and its O holds 1, expected 0"
   KernelClaim claim;
   std::string why_format;            ///< "since Q is stored in it"
   std::optional<AlsoJudged> also{};  ///< set if the output is wrong in a wide D that the tensors are stored in

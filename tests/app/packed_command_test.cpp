@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -247,7 +248,37 @@ TEST(PackedCommand, TellsOfQueriesBehindTheLastSequence) {
   EXPECT_THAT(left_out(6), IsEmpty());
 }
 
-/// O of a sequence without keys is not judged, and the verdict says so. Every V is 1, and so is every other O.
+/// O of a sequence without keys is 0, or NaN if that is meant, and L an infinity. Every other O is 1, and L ln 2.
+TEST(PackedCommand, SequencesWithoutKeysAreJudged) {
+  const TemporaryDirectory scratch;
+  const auto told = [&](double o, double lse, int code, const Words& more = {}) {
+    const auto number = [&](double x, int columns) {
+      return [=](int i) { return i / columns == 2 || i / columns == 3 ? x : columns > 2 ? 1 : std::log(2); };
+    };
+    const std::vector<FileTensor> call{
+        {"q", "F32", "[6,2,4]", numbers(48)},           counted("k", {4, 2, 4}, [](int) { return 0; }),
+        counted("v", {4, 2, 4}, [](int) { return 1; }), counted("o", {6, 2, 4}, number(o, 8)),
+        counted("lse", {6, 2}, number(lse, 2)),         ints("cu_seqlens_k", {0, 2, 2, 4})};
+    const std::string file = written(scratch, call, {ints("cu_seqlens_q", {0, 2, 4, 6})});
+    return json_of(with({"judge", "--input", file}, more), code)["sentences"][0].get<std::string>();
+  };
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Words nan_is_meant{"--empty-rows", "nan"};
+  for (const double lse : {inf, -inf}) {
+    EXPECT_THAT(told(0, lse, 0), StartsWith("Rounded: "));
+    EXPECT_THAT(told(nan, lse, 0, nan_is_meant), StartsWith("Rounded: "));
+  }
+  const auto wrong = [](const std::string& held) {
+    return "Wrong: sequence 1 has queries and no keys, and its " + held + ". The rest is rounded.";
+  };
+  EXPECT_EQ(told(0.5, -inf, 3), wrong("O holds 0.5, expected 0"));
+  EXPECT_EQ(told(nan, -inf, 3), wrong("O holds NaN, expected 0"));
+  EXPECT_EQ(told(0, -inf, 3, nan_is_meant), wrong("O holds 0, expected NaN"));
+  EXPECT_EQ(told(0, 0, 3), wrong("L holds 0, expected -infinity"));
+}
+
+/// Beside a single head O of a sequence without keys is not judged, and the verdict says so. Every V is 1, and so is every
+/// other O.
 TEST(PackedCommand, TheVerdictNamesSequencesWithoutKeys) {
   const TemporaryDirectory scratch;
   const auto second_sentence = [&](const std::vector<std::int32_t>& bounds_of_keys) {
@@ -261,7 +292,7 @@ TEST(PackedCommand, TheVerdictNamesSequencesWithoutKeys) {
                                        counted("o", {12, 2, 4}, [&](int i) { return is_empty(i / 8) ? std::nan("") : 1; }),
                                        ints("cu_seqlens_k", bounds_of_keys)};
     const std::string file = written(scratch, call, {ints("cu_seqlens_q", {0, 2, 4, 6, 8, 10, 12})});
-    return json_of({"judge", "--input", file})["sentences"][1].get<std::string>();
+    return json_of({"judge", "--input", file, "--head", "0"})["sentences"][1].get<std::string>();
   };
   EXPECT_THAT(second_sentence({0, 2, 4, 6, 8, 10, 12}), Not(HasSubstr("no keys")));
   EXPECT_THAT(second_sentence({0, 2, 2, 6, 8, 10, 12}), EndsWith(" Sequence 1 has queries and no keys: it is not judged."));
