@@ -153,13 +153,24 @@ class TensorFinder {
     } else if (callee == "torch._tensor._rebuild_from_type_v2") {
       if (argument(2) >= 0) return visit_call({.kind = PickleKind::call, .items = {argument(0), argument(2)}}, name, depth + 1);
     } else if (callee == "torch._utils._rebuild_tensor" || callee == "torch._utils._rebuild_tensor_v2") {
-      return add_tensor(arguments, -1, name);
+      return is_negated(argument(6)) ? add_opaque(name, negated) : add_tensor(arguments, -1, name);
     } else if (callee == "torch._utils._rebuild_tensor_v3") {
-      return add_tensor(arguments, argument(6), name);
+      return is_negated(argument(7)) ? add_opaque(name, negated) : add_tensor(arguments, argument(6), name);
     } else if (callee == "torch.Size") {
       return;
     }
     add_opaque(name, callee.empty() ? "an object without a class" : "an object of " + in_quotes(callee));
+  }
+
+  static constexpr const char* negated = "a view with torch's negative bit, which .resolve_neg() writes out";
+
+  /// True if a tensor's metadata say that its numbers have the other sign than in the storage, as those of z.conj().imag.
+  bool is_negated(int metadata) const {
+    if (metadata < 0 || pickle_[metadata].kind != PickleKind::dict) return false;
+    const std::vector<int>& items = pickle_[metadata].items;
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
+      if (pickle_[items[i]].text == "neg" && pickle_[items[i + 1]].integer != 0) return true;
+    return false;
   }
 
   void add_tensor(const PickleValue& arguments, int dtype, const std::string& name) {

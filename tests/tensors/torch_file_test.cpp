@@ -145,6 +145,13 @@ TEST(BadTorchFile, AViewBeyondItsStorage) {
   EXPECT_THAT(sentence_on(tensor_in_archive(4, 0, tuple_of_one(4), ")")), HasSubstr("has 0 strides"));
 }
 
+/// z.conj().imag of a complex z shares z's storage, whose numbers have the other sign.
+TEST(BadTorchFile, AViewWithTheNegativeBitIsRefused) {
+  std::string view = SavedDict::view("FloatStorage", "0", 4, 0, tuple_of_one(4), tuple_of_one(1));
+  view.insert(view.size() - 2, "}" + SavedDict::text("neg") + SavedDict::boolean(true) + "s");
+  EXPECT_THAT(sentence_on(archive(begin + view + ".")), HasSubstr("is a view with torch's negative bit, which .resolve_neg()"));
+}
+
 TEST(BadTorchFile, NothingIsEverCalled) {
   const std::string call = "cposix\nsystem\n" + SavedDict::text("touch /tmp/attoscope_was_here") + "\x85R";
   EXPECT_THAT(sentence_on(archive(begin + call + ".")), HasSubstr("is an object of 'posix.system', expected a tensor"));
