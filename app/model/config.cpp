@@ -114,6 +114,8 @@ Rope rope_of(const Config& c, int head_dim) {
   r.theta = c.number("rope_theta", 10000);
   check_columns(c);
   if (place == nullptr) return r;
+  if (c.has("rope_scaling") && c.at(place).json() != c.at("rope_scaling").json())
+    c.at("rope_scaling").refuse("null beside other rope_parameters");
   check_one_rule(c.at(place));
   const Config scaling(c.at(place));
   check_columns(scaling);

@@ -413,6 +413,8 @@ class Refusals(Model):
                                ({"rope_scaling": {"rope_type": "mrope"}}, "rope_type is '\"mrope\"'", "llama3"),
                                ({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}},
                                 "rope_parameters.partial_rotary_factor is '0.5', expected 1"),
+                               ({"rope_parameters": {"rope_type": "default"}, "rope_scaling": {"rope_type": "linear", "factor": 2}},
+                                "expected null beside other rope_parameters"),
                                ({"num_hidden_layers": 1 << 19}, "524288 layers of 4 heads, expected at most 1048576 heads"),
                                ({"rope_scaling": {"rope_type": "linear"}}, "factor is missing"), ({"use_sliding_window": True}, "use_sliding_window"),
                                ({"model_type": "mistral", "sliding_window": 24},
