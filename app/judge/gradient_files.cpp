@@ -100,6 +100,12 @@ std::vector<double> GradientFiles::read(const Parts& parts, int group, int index
   return read_scaled_head(own.part, own.shape, index);
 }
 
+/// The head of dK and dV of a group, in its layer.
+int GradientFiles::head_of_k(int group) const {
+  const int first = first_head(group);
+  return (first - call_.layer_of(first).first) / heads_;
+}
+
 /// Reads `count` heads, from `first` on, of the layer of a group.
 GivenGradient GradientFiles::given(const Parts& parts, int group, int first, int count, const Format& d) const {
   GivenGradient g;
@@ -134,11 +140,13 @@ JudgedGradients GradientFiles::group(int group, const std::function<Problem(int 
   g.place = group % groups_of_sequence();
   for (int place = 0; place < groups_of_sequence(); ++place)
     if (const int other = group - g.place + place; other != group)
-      g.others.push_back({place, [=, this] { return this->group(other, problem_of, claim); }});
+      g.others.push_back(
+          {place, [=, this](GradientTensor t) { return read(t == GradientTensor::dk ? dk_ : dv_, other, head_of_k(other)); },
+           [=, this] { return this->group(other, problem_of, claim); }});
   const int own = first - layer.first;
   g.dq = given(dq_, group, own, heads_, claim.format);
-  g.dk = given(dk_, group, own / heads_, 1, claim.format);
-  g.dv = given(dv_, group, own / heads_, 1, claim.format);
+  g.dk = given(dk_, group, head_of_k(group), 1, claim.format);
+  g.dv = given(dv_, group, head_of_k(group), 1, claim.format);
   return g;
 }
 

@@ -42,6 +42,7 @@ class GradientFiles {
   void open_kv(const GradientSpecs& sources);
   Parts open(const std::string& spec, const char* option, int part, int heads, int d, const std::string& like) const;
   void open_sink(const std::string& spec);
+  int head_of_k(int group) const;
   std::vector<double> read(const Parts& parts, int group, int index) const;
   GivenGradient given(const Parts& parts, int group, int first, int count, const Format& d) const;
 

@@ -31,8 +31,9 @@ struct GivenGradient {
 struct JudgedGradients;
 /// Another group of the same call, whose dK and dV may be exchanged with those of one.
 struct OtherGroup {
-  int place = 0;  ///< as `JudgedGradients::place`
-  std::function<JudgedGradients()> read;
+  int place = 0;                                               ///< as `JudgedGradients::place`
+  std::function<std::vector<double>(GradientTensor)> numbers;  ///< its dK or dV
+  std::function<JudgedGradients()> read;                       ///< all of it
 };
 
 /// The gradients of one group of heads.

@@ -184,7 +184,7 @@ void add_to(Values& sum, const Values& x) {
 void exchange(JudgedGradients& g, JudgedGradients other, const GradientMistake& mistake) {
   if (mistake.exchanges_dk) std::swap(g.dk, other.dk);
   if (mistake.exchanges_dv) std::swap(g.dv, other.dv);
-  g.others = {{1, [other] { return other; }}};
+  g.others = {{1, [other](GradientTensor t) { return other.numbers_of(t, 0); }, [other] { return other; }}};
 }
 
 }  // namespace
