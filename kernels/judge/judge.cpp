@@ -177,11 +177,10 @@ class Judge {
   void explain_by_rounding(HeadJudgement& h, std::vector<RowFinding>& rows,
                            const std::shared_ptr<const Tensors>& inputs) const {
     if (h.nonfinite > 0 || output_.claim.declared) return;
-    int group = 0;  // of the rounding found so far
     const std::shared_ptr<const Tensors> given = inputs == p_.input.tensors ? nullptr : without_unseen(p_.input.tensors);
     for (const OtherRounding& other :
          other_roundings(p_, inputs, given, output_.claim.format, output_.claim.stored, output_.claim.of_P)) {
-      if (group > 0 && other.group != group) return;
+      if (h.P && (!other.P || other.P->sum_error != h.P->sum_error)) return;
       const RoundedRow expected = other.begin();
       if (!may_fit(expected)) continue;
       std::vector<RowFinding> all = findings(tolerance_, o_, expected, stop_);
@@ -189,15 +188,14 @@ class Judge {
       HeadJudgement fitted;
       fitted.elements = h.elements;
       sum_up(fitted, all, tolerance_);
-      if (group > 0 && fitted.ratio >= h.ratio) continue;
+      if (h.P && fitted.ratio >= h.ratio) continue;
       fitted.as = other.text;
       fitted.P = other.P;
       fitted.max_abs = h.max_abs;
       fitted.rms = h.rms;
       h = std::move(fitted);
       rows = std::move(all);
-      group = other.group;
-      if (group == 0) return;
+      if (!h.P) return;
     }
   }
 

@@ -136,14 +136,13 @@ class Collection {
   }
 
   void add_P_of_eight_bits(const Format& f) {
-    for (std::size_t sums = 0; sums < std::size(sums_of_eight_bits); ++sums)
+    for (const SumsOfEightBits& sums : sums_of_eight_bits)
       for (const KernelOfEightBits& kernel : kernels_of_eight_bits)
         if (kernel.format == f) add_tiles_of(kernel, sums);
   }
 
   /// Adds the kernel with every usual tile of keys, from the first and from the last on.
-  void add_tiles_of(const KernelOfEightBits& kernel, std::size_t sums) {
-    const SumsOfEightBits& by = sums_of_eight_bits[sums];
+  void add_tiles_of(const KernelOfEightBits& kernel, const SumsOfEightBits& by) {
     RoundedP P{kernel.format, kernel.factor, key_count(p_), false, kernel.lazy, by.product_error, by.sum_error};
     std::string text = "its P is rounded to " + name(kernel.format);
     if (kernel.factor != 1) text += " after a multiplication by " + shortest(kernel.factor);
@@ -152,7 +151,6 @@ class Collection {
       v.rounds.P = P;
       add(text + tiles + kernel.text + by.text, v);
       all_.back().P = P;
-      all_.back().group = static_cast<int>(sums) + 1;
     };
     add_P("");
     for (P.tile = 32; P.tile <= 256 && P.tile < key_count(p_); P.tile += 32)

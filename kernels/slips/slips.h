@@ -134,8 +134,7 @@ using RoundedRow = std::function<void(int row, double* out, double* slack)>;
 struct OtherRounding {
   std::string text;                   ///< "its scores are rounded to bf16, as in PyTorch's eager attention"
   std::function<RoundedRow()> begin;  ///< may take memory and time; the result is thread-safe
-  int group = 0;                      ///< of those with one number above 0, the one nearest to the output is meant
-  std::optional<RoundedP> P{};        ///< its P, if it is rounded to eight bits
+  std::optional<RoundedP> P{};  ///< its P, if it is rounded to eight bits; of equal sums the nearest to the output is meant
 };
 
 /// Other roundings of known kernels with main format D and outputs in `stored`, the usual ones first. `inputs` are golden's
